@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/device.h"
 #include "cli/files.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
@@ -107,6 +108,7 @@ class Comparison {
 
   int run() {
     const auto start = std::chrono::steady_clock::now();
+    const ChosenDevice chosen = choose_device(options_.common);
     catalogue_ = catalogue_of(before_, after_, options_);
     for (const Iteration* iteration : {&before_, &after_}) {
       if (iteration->own) common_.own_kernels.emplace(iteration->variant.name, *iteration->own);
@@ -117,14 +119,17 @@ class Comparison {
       throw std::invalid_argument(
           fmt::format("{} and {} have no case in common: {}", before_.variant.name, after_.variant.name,
                       pairing.only_old.empty() ? pairing.only_new.front().reason : pairing.only_old.front().reason));
-    const harness::Workbench workbench(catalogue_, prepared_cases(pairing), workbench_options(options_.common, Workspace{}));
+    harness::WorkbenchOptions preparing = workbench_options(options_.common, Workspace{});
+    harness::RunOptions running = run_options(options_.common);
+    use_device(chosen, preparing, running, report_.notes);
+    const harness::Workbench workbench(catalogue_, prepared_cases(pairing), preparing);
 
     report_.command = command_of(options_);
+    report_.replay_options = replay_options(options_.common);
     report_.suite = options_.suite;
     report_.old_variant = before_.variant;
     report_.new_variant = after_.variant;
     add_notes(workbench);
-    const harness::RunOptions running = run_options(options_.common);
     {
       RunWatch watch(common_, 2 * pairing.pairs.size(), interrupt_);
       report_.cases = harness::compare_cases(pairing.pairs, workbench, running, interrupt_.stop(), watch);
@@ -182,6 +187,7 @@ class Comparison {
   }
 
   void add_notes(const harness::Workbench& workbench) {
+    if (named_device(options_.common).is_gpu()) report_.notes.emplace_back("costs are not compared: only the simulator counts them");
     if (const std::string note = random_seed_note(options_.common); !note.empty()) report_.notes.push_back(note);
     for (const Iteration* iteration : {&before_, &after_}) {
       report_.notes.insert(report_.notes.end(), iteration->notes.begin(), iteration->notes.end());
@@ -195,10 +201,15 @@ class Comparison {
     Quiet quiet(interrupt_);
     const std::atomic<bool>& stop = interrupt_.stop();
     try_claims(workbench, running, quiet);
-    report_.costs = harness::compare_costs(report_.cases.cases, workbench, running, stop, quiet);
+    const bool is_gpu = running.execution.device.is_gpu();
+    if (!is_gpu) report_.costs = harness::compare_costs(report_.cases.cases, workbench, running, stop, quiet);
     if (stop || options_.no_parting) return;
     report_.smallest = harness::smallest_differing(report_.cases.cases, workbench, running, stop, quiet);
     if (!report_.smallest || stop) return;
+    if (is_gpu) {
+      report_.parting.reason = "only the simulator records the values of lines; compare this case without --device";
+      return;
+    }
     report_.parting = harness::part(*report_.smallest, workbench, running, quiet);
   }
 
@@ -273,6 +284,7 @@ void add_compare(CLI::App& app, Action& action) {
   command->add_option("--variants", options->common.variants, "Directory of variants to use instead of ours")->type_name("DIR");
   add_seed(*command, options->common);
   add_execution(*command, options->common);
+  add_device(*command, options->common);
   add_profile(*command, options->common);
   command->remove_option(command->get_option("--fixture"));
   add_jobs(*command, options->common, "cases to run");
@@ -285,6 +297,7 @@ void add_compare(CLI::App& app, Action& action) {
   assay compare old.metal new.metal --family FAMILY --json compare.json
   assay compare tqhb_v1 tqhb_v2 'tqhb_v1/d256/*'
   assay compare tq4_v1 mine.metal --family FAMILY --same-bits  for a change that must not change any output
+  assay compare tq4_v1 mine/new --suite long --device cuda     long contexts, on a GPU
 
 exit status
   0 no case that passed with OLD fails with NEW   1 some do (with --same-bits: or some bit differs)

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/device.h"
 #include "cli/keeper.h"
 #include "cli/options.h"
 #include "cli/say.h"
@@ -69,6 +70,7 @@ void add_cost(CLI::App& app, Action& action) {
   add_selection(*command, options->common);
   add_execution(*command, options->common);
   command->remove_option(command->get_option("--policy"));  // only `checked` counts
+  add_simulator_only(*command, options->common, "only the simulator counts what a kernel costs");
   command->footer(R"(examples
   assay cost tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay cost tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7 --json

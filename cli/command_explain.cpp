@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/device.h"
 #include "cli/keeper.h"
 #include "cli/options.h"
 #include "cli/say.h"
@@ -91,6 +92,7 @@ void add_explain(CLI::App& app, Action& action) {
   app_command->add_option("CASE", command->options.words, "Case name; may be omitted with --fixture");
   add_selection(*app_command, command->options);
   add_execution(*app_command, command->options);
+  add_simulator_only(*app_command, command->options, "only the simulator carries exact values beside those of a kernel");
   add_profile(*app_command, command->options);
   app_command
       ->add_option("--large", command->large, "Relative error that counts as large; default: the median that the bounds of the case allow")

@@ -124,8 +124,8 @@ int judge(const JudgeOptions& parsed) {
   auto returned = std::make_shared<harness::Returned>(reports::read_results(folder));
   harness::check_returned(folder, *returned, *made, manifest.ids);
 
-  options.executed_on =
-      fmt::format("{}{}{}", reports::kElsewhere, returned->executed_on, head.math == harness::BundleMath::fast ? ", fast math" : "");
+  options.executed_on = fmt::format("{}{}{}", reports::kElsewhere, returned->executed_on,
+                                    head.math == harness::BundleMath::fast ? reports::kElsewhereFast : "");
   running.execution.returned = harness::put_returned(folder, returned, made);
   const int status = run_prepared(options, workspace, workbench, running, interrupt);
   if (status == kExitFailed && !interrupt.stop()) {

@@ -60,7 +60,7 @@ int merge(const MergeOptions& options) {
         ranges_of(merged.again));
   }
   say("run {} of {}: {}", run.id, into.file().string(), describe_summary(summary, options.common, run.description.outside_limits));
-  say("{}", excused_line(run, cases));
+  say("{}{}", excused_line(run, cases), robustness_line(run, cases));
   if (const std::string replay = first_replay(run, cases); !replay.empty()) say("first failure again: {}\n", replay);
   if (const int status = exit_status(summary); status != kExitPassed) return status;
   if (!merged.missing.empty()) return kExitFailed;

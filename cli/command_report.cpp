@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/options.h"
+#include "cli/recording.h"
 #include "cli/run_reference.h"
 #include "cli/say.h"
 #include "harness/findings/fault_text.h"
@@ -52,6 +53,7 @@ std::string case_text(const harness::RunRecord& run, const harness::CaseRecord& 
 // The smallest of each group of similar failures, and the size of the group.
 std::string text_of(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases) {
   std::string text = headline(run) + reports::element_text(reports::count_elements(cases)) + '\n';
+  text += robustness_line(run, cases);
   for (const std::string& note : run.description.notes) text += fmt::format("note: {}\n", note);
   for (const reports::RunFinding& finding : reports::run_findings(cases)) {
     if (!finding.is_failure) continue;

@@ -212,7 +212,6 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   require_gate(options, workspace.selection);
   harness::RunOptions running = run_options(options);
   const ChosenDevice chosen = choose_device(options);
-  running.execution.device = chosen.device;
   if (cases.empty()) {
     say("this shard is empty: the selection has {} case{}, which other shards run\n", workspace.selection.selected,
         workspace.selection.selected == 1 ? "" : "s");
@@ -223,9 +222,8 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   // Before kernels are compiled, which may take a minute.
   std::fflush(stdout);
   harness::WorkbenchOptions preparing = workbench_options(options, workspace);
-  preparing.device = chosen.device;
-  if (!chosen.description.empty()) workspace.notes.push_back(fmt::format("executed on {}", chosen.description));
-  const harness::Workbench workbench(workspace.catalogue, cases, workbench_options(options, workspace));
+  use_device(chosen, preparing, running, workspace.notes);
+  const harness::Workbench workbench(workspace.catalogue, cases, preparing);
   return run_prepared(options, workspace, workbench, running, interrupt);
 }
 
@@ -257,7 +255,7 @@ int run_prepared(const Options& options, const Workspace& workspace, const harne
   if (summary.finished() > 1) say("{}", reports::fixture_lines(reports::figure_tables(recording.cases())));
   say("{}{}", unfinished, describe_summary(summary, options, workspace.selection.left_out));
   const std::vector<harness::CaseRecord> records = recording.cases();
-  say("{}", excused_line(recording.run(), records));
+  say("{}{}", excused_line(recording.run(), records), robustness_line(recording.run(), records));
   say_statements(records);
   for (const std::string& note : reports::shared_by_failures(records)) say("note: {}\n", note);
   say_storage_hints(workbench, records);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -42,13 +43,13 @@ int show(const Options& options) {
   select_one(workspace, options, options.words, "show");
   const ChosenDevice chosen = choose_device(options);
   harness::WorkbenchOptions preparing = workbench_options(options, workspace);
-  preparing.device = chosen.device;
+  harness::RunOptions running = run_options(options);
+  std::vector<std::string> notes;
+  use_device(chosen, preparing, running, notes);
   const harness::Workbench workbench(workspace.catalogue, workspace.selection.cases, preparing);
   Teller teller(options, workbench);
   const std::atomic<bool> never = false;
-  harness::RunOptions running = run_options(options);
-  running.execution.device = chosen.device;
-  if (!chosen.description.empty()) say("note: executed on {}\n", chosen.description);
+  for (const std::string& note : notes) say("note: {}\n", note);
   return exit_status(harness::run_cases(workspace.selection.cases, workbench, running, never, teller));
 }
 

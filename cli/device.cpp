@@ -41,6 +41,17 @@ void add_device(CLI::App& command, Options& options) {
       ->check(CLI::IsMember({"precise", "fast"}));
 }
 
+void add_simulator_only(CLI::App& command, Options& options, const char* why) {
+  const CLI::Validator simulator(
+      [why](std::string& device) {
+        return device == Options{}.device ? std::string() : fmt::format("makes no sense with {}: {}", device, why);
+      },
+      "");
+  command.add_option("--device", options.device, "Only the simulator: a GPU is refused with the reason")
+      ->type_name("simulator")
+      ->check(simulator);
+}
+
 metal::DeviceChoice named_device(const Options& options) {
   const auto device = metal::parse_device(options.device);
   if (!device) throw std::invalid_argument(fmt::format("--device {}: devices are simulator, cuda and cuda:N", options.device));
@@ -66,6 +77,13 @@ ChosenDevice choose_device(const Options& options) {
   chosen.device.architecture = found.architecture;
   chosen.description = found.description;
   return chosen;
+}
+
+void use_device(const ChosenDevice& chosen, harness::WorkbenchOptions& preparing, harness::RunOptions& running,
+                std::vector<std::string>& notes) {
+  preparing.device = chosen.device;
+  running.execution.device = chosen.device;
+  if (!chosen.description.empty()) notes.push_back(fmt::format("executed on {}", chosen.description));
 }
 
 }  // namespace assay::cli

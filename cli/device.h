@@ -2,8 +2,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/options.h"
+#include "harness/prepare/workbench.h"
+#include "harness/process/runner.h"
 #include "metal/devices/device.h"
 
 namespace assay::cli {
@@ -14,11 +17,17 @@ struct ChosenDevice {
 };
 
 void add_device(CLI::App& command, Options& options);
+// --device alone, for a command that needs the simulator. `why` ends the sentence that refuses anything else.
+void add_simulator_only(CLI::App& command, Options& options, const char* why);
 
 // What the options say, without asking for the device. Throws std::invalid_argument for combinations that make no sense.
 [[nodiscard]] metal::DeviceChoice named_device(const Options& options);
 
 // The same, when a GPU has answered. Throws metal::EnvironmentError if none does.
 [[nodiscard]] ChosenDevice choose_device(const Options& options);
+
+// Has kernels compiled for the device and executed on it, and names a GPU in a note.
+void use_device(const ChosenDevice& chosen, harness::WorkbenchOptions& preparing, harness::RunOptions& running,
+                std::vector<std::string>& notes);
 
 }  // namespace assay::cli

@@ -25,6 +25,7 @@
 #include "reports/html.h"
 #include "reports/junit.h"
 #include "reports/replay.h"
+#include "reports/robustness.h"
 
 namespace assay::cli {
 namespace {
@@ -89,6 +90,11 @@ void write_reports(const Options& options, const harness::RunRecord& run, const 
 std::string excused_line(const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases) {
   const std::string text = reports::excused_text(reports::count_excused(run, cases));
   return text.empty() ? text : fmt::format("excused: {}\n", text);
+}
+
+std::string robustness_line(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases) {
+  const std::string text = reports::robustness_text(run, cases);
+  return text.empty() ? text : text + "\n";
 }
 
 std::string first_replay(const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases) {

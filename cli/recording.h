@@ -57,6 +57,9 @@ class Recording {
 // "excused: ..." with all that did not have to pass, and a line break; empty if there is nothing.
 [[nodiscard]] std::string excused_line(const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases);
 
+// Whether the run passes under fast mathematics, and a line break; empty if it was not executed so.
+[[nodiscard]] std::string robustness_line(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases);
+
 // The command line of this process, quoted for a shell.
 [[nodiscard]] std::string command_line();
 

@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "harness/findings/fault_text.h"
+#include "harness/ledger/executed_on.h"
 #include "reports/grouped.h"
 
 namespace assay::reports {
@@ -309,14 +310,14 @@ std::string comparison_text(const ComparisonRun& run) {
     }
   }
   for (const std::string& note : run.notes) text += fmt::format("\nnote: {}", note);
-  text += fmt::format("{}\n{}; suite {}, executed on the simulator, in {:.1f} s\n", run.notes.empty() ? "" : "\n", comparison_headline(run),
-                      run.suite, run.seconds);
+  text += fmt::format("{}\n{}; suite {}, {}, in {:.1f} s\n", run.notes.empty() ? "" : "\n", comparison_headline(run), run.suite,
+                      harness::executed_on(run.replay_options), run.seconds);
   return text;
 }
 
 std::string comparison_markdown(const ComparisonRun& run) {
-  std::string text = fmt::format("# {} compared with {}\n\n**{}.**\n\n`{}`, suite `{}`, executed on the simulator.\n", run.new_variant.name,
-                                 run.old_variant.name, comparison_headline(run), run.command, run.suite);
+  std::string text = fmt::format("# {} compared with {}\n\n**{}.**\n\n`{}`, suite `{}`, {}.\n", run.new_variant.name, run.old_variant.name,
+                                 comparison_headline(run), run.command, run.suite, harness::executed_on(run.replay_options));
   const std::string changed = listed(run, "\nBroke", broke, "- ") + listed(run, "\nHealed", healed, "- ") +
                               listed(run, "\nNot passed in either", fails_twice, "- ");
   if (!changed.empty()) text += "\n## Verdicts\n" + changed;

@@ -22,6 +22,7 @@ struct ComparisonRun {
   std::optional<harness::CasePair> smallest;  // the smallest pair that differs
   harness::PartingResult parting;             // result for that pair
   std::vector<std::string> notes;
+  std::vector<std::string> replay_options;  // as those of a run: they say where the cases were executed
   double seconds = 0;
 };
 

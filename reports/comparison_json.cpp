@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/findings/fault_text.h"
+#include "harness/ledger/executed_on.h"
 #include "reports/comparison.h"
 #include "reports/json_text.h"
 
@@ -61,10 +62,14 @@ Json json_of(const std::vector<OneSidedCase>& cases) {
 
 std::string comparison_json(const ComparisonRun& run) {
   const auto variant = [](const kernels::Variant& one) { return Json{{"variant", one.name}, {"source", one.source.string()}}; };
-  Json json = {{"format", "assay-comparison"},    {"version", kComparisonVersion},
-               {"command", run.command},          {"suite", run.suite},
-               {"executed_on", "simulator"},      {"old", variant(run.old_variant)},
-               {"new", variant(run.new_variant)}, {"headline", comparison_headline(run)}};
+  Json json = {{"format", "assay-comparison"},
+               {"version", kComparisonVersion},
+               {"command", run.command},
+               {"suite", run.suite},
+               {"executed_on", harness::device_of(run.replay_options)},
+               {"old", variant(run.old_variant)},
+               {"new", variant(run.new_variant)},
+               {"headline", comparison_headline(run)}};
   const auto count = [&](bool (*is_one)(const CaseComparison&)) { return std::ranges::count_if(run.cases.cases, is_one); };
   const auto compared = count([](const CaseComparison& one) { return one.is_compared; });
   const auto other = count([](const CaseComparison& one) { return one.differs(); });

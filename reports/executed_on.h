@@ -11,6 +11,8 @@ namespace assay::reports {
 
 // How the machine of a run begins whose cases were executed elsewhere and judged here.
 inline constexpr std::string_view kElsewhere = "elsewhere: ";
+// And how it ends if the bundle asked for fast mathematics.
+inline constexpr std::string_view kElsewhereFast = ", fast math";
 
 // "simulator", "cuda:1", or "elsewhere: Apple M2".
 [[nodiscard]] inline std::string executed_on(const harness::RunDescription& run) {
@@ -21,6 +23,10 @@ inline constexpr std::string_view kElsewhere = "elsewhere: ";
   if (run.machine.starts_with(kElsewhere)) return "executed " + run.machine;
   const std::string& policy = run.environment.policy;
   return harness::executed_on(run.replay_options) + (policy.empty() || policy == "native" ? "" : ", policy " + policy);
+}
+// Whether the kernels were compiled for fast mathematics.
+[[nodiscard]] inline bool is_fast(const harness::RunDescription& run) {
+  return run.machine.starts_with(kElsewhere) ? run.machine.ends_with(kElsewhereFast) : harness::is_fast(run.replay_options);
 }
 
 }  // namespace assay::reports

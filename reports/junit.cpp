@@ -16,6 +16,7 @@
 #include "reports/figures.h"
 #include "reports/grouped.h"
 #include "reports/replay.h"
+#include "reports/robustness.h"
 #include "reports/run_findings.h"
 
 namespace assay::reports {
@@ -173,6 +174,7 @@ std::string junit(const harness::RunRecord& run, std::span<const CaseRecord> cas
     append_property(properties, "elements", element_text(elements));
     if (const std::string excused = excused_text(count_excused(run, cases)); !excused.empty())
       append_property(properties, "excused in the whole run", excused);
+    if (const std::string text = robustness_text(run, cases); !text.empty()) append_property(properties, "fast math, the whole run", text);
     for (const std::string& note : run.description.notes) append_property(properties, "note", note);
     for (const CaseRecord& record : cases) {
       if (record.family == family) append_case(suite, run, record);

@@ -15,6 +15,7 @@
 #include "reports/figures.h"
 #include "reports/json_text.h"
 #include "reports/replay.h"
+#include "reports/robustness.h"
 #include "reports/run_findings.h"
 
 namespace assay::reports {
@@ -87,6 +88,7 @@ Json json_of(const harness::RunRecord& run, std::span<const CaseRecord> cases) {
                {"elements", element_text(count_elements(cases))},
                {"notes", test_case.notes},
                {"sources", Json::array()}};
+  if (std::string text = robustness_text(run, cases); !text.empty()) json["fast_math"] = std::move(text);
   for (const harness::SourceRecord& source : environment.sources) json["sources"].push_back({source.variant, source.file, source.digest});
   return json;
 }

@@ -12,6 +12,7 @@
 #include "reports/figures.h"
 #include "reports/json_text.h"
 #include "reports/replay.h"
+#include "reports/robustness.h"
 #include "reports/run_findings.h"
 
 namespace assay::reports {
@@ -75,19 +76,30 @@ Json summary_of(const harness::RunRecord& run, std::span<const CaseRecord> cases
   if (missing != 0) statuses["no verdict"] = missing;
   const RunElements elements = count_elements(cases);
   const Excused excused = count_excused(run, cases);
-  return {{"selected", run.description.selected},
-          {"verdicts", run.verdicts},
-          {"without_verdict", missing},
-          {"failures", run.failures + missing},
-          {"outside_limits", run.description.outside_limits},
-          {"excused",
-           {{"known", excused.known},
-            {"skipped", excused.skipped},
-            {"outside_limits", excused.outside_limits},
-            {"weaker_accuracy", excused.weaker_accuracy}}},
-          {"statuses", std::move(statuses)},
-          {"elements", json_of(elements.judged)},
-          {"known_elements", json_of(elements.known)}};
+  Json json = {{"selected", run.description.selected},
+               {"verdicts", run.verdicts},
+               {"without_verdict", missing},
+               {"failures", run.failures + missing},
+               {"outside_limits", run.description.outside_limits},
+               {"excused",
+                {{"known", excused.known},
+                 {"skipped", excused.skipped},
+                 {"outside_limits", excused.outside_limits},
+                 {"weaker_accuracy", excused.weaker_accuracy}}},
+               {"statuses", std::move(statuses)},
+               {"elements", json_of(elements.judged)},
+               {"known_elements", json_of(elements.known)}};
+  if (const auto robustness = find_robustness(run, cases)) {
+    const std::optional<bool> passes = robustness->passes();
+    json["fast_math"] = {{"passes", passes ? Json(*passes) : Json()},
+                         {"largest_error_over_bound", json_number(robustness->largest_ratio)},
+                         {"case", robustness->largest_ratio_case},
+                         {"passed", robustness->passed},
+                         {"failed", robustness->failed},
+                         {"undecided", robustness->undecided},
+                         {"text", robustness_text(*robustness)}};
+  }
+  return json;
 }
 
 Json findings_of(std::span<const CaseRecord> cases) {

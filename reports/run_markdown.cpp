@@ -15,6 +15,7 @@
 #include "reports/grouped.h"
 #include "reports/markdown_text.h"
 #include "reports/replay.h"
+#include "reports/robustness.h"
 #include "reports/run_findings.h"
 
 namespace assay::reports {
@@ -118,6 +119,7 @@ std::string run_markdown(const harness::RunRecord& run, std::span<const CaseReco
   document.add(element_text(count_elements(cases)) + "; " + executed_text(run.description) + ".\n\n");
   if (const std::string excused = excused_text(count_excused(run, cases)); !excused.empty())
     document.add(fmt::format("Excused: {}.\n\n", prose(excused)));
+  if (const std::string text = robustness_text(run, cases); !text.empty()) document.add(fmt::format("{}.\n\n", prose(text)));
   for (std::size_t i = 0; i < std::min(kMostFindings, findings.size()); ++i) document.add(finding_text(run, cases, findings[i]));
   if (findings.size() > kMostFindings)
     document.add(fmt::format("... and {}.\n\n", plural(findings.size() - kMostFindings, "further finding")));

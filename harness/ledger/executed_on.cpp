@@ -15,10 +15,12 @@ std::string_view value_of(std::span<const std::string> words, std::string_view o
 
 }  // namespace
 
+bool is_fast(std::span<const std::string> words) { return value_of(words, "--math") == "fast"; }
+
 std::string device_of(std::span<const std::string> words) {
   const std::string_view device = value_of(words, "--device");
   std::string text(device.empty() ? "simulator" : device);
-  if (value_of(words, "--math") == "fast") text += ", fast mathematics";
+  if (is_fast(words)) text += ", fast mathematics";
   if (value_of(words, "--order") == "lockstep") text += ", in lockstep";
   return text;
 }

@@ -11,5 +11,7 @@ namespace assay::harness {
 [[nodiscard]] std::string device_of(std::span<const std::string> words);
 // The same within a sentence: "executed on the simulator".
 [[nodiscard]] std::string executed_on(std::span<const std::string> words);
+// Whether the options ask for fast mathematics.
+[[nodiscard]] bool is_fast(std::span<const std::string> words);
 
 }  // namespace assay::harness

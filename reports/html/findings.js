@@ -29,7 +29,10 @@ assay.findings = (() => {
       ),
     );
     const end = run.finished === "" ? "did not finish" : `${run.stopped ? "stopped" : "ended"} ${run.finished}`;
-    byId("run-line").replaceChildren(element("code", {}, run.command), `, started ${run.started}, ${end}. ${run.elements}.`);
+    byId("run-line").replaceChildren(
+      element("code", {}, run.command),
+      `, started ${run.started}, ${end}. ${run.elements}.${run.fast_math === undefined ? "" : ` ${run.fast_math}.`}`,
+    );
   };
 
   const card = (finding) => {

@@ -108,5 +108,3 @@ BENCHMARK(BM_cached_pipeline)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 }  // namespace assay::tests
-
-BENCHMARK_MAIN();

@@ -16,15 +16,12 @@
 #include <utility>
 #include <vector>
 
-#include "families/registry.h"
 #include "fixtures/hdf5_file.h"
 #include "harness/cases/case.h"
 #include "harness/cases/file_contents.h"
-#include "harness/cases/selection.h"
 #include "harness/execute/execute.h"
 #include "harness/findings/fault_text.h"
 #include "harness/prepare/workbench.h"
-#include "kernels/variant.h"
 #include "metal/devices/simulator.h"
 #include "tests/bench/family_cases.h"
 
@@ -32,17 +29,6 @@ namespace assay::tests {
 namespace {
 
 namespace fs = std::filesystem;
-
-const std::vector<kernels::Variant>& catalogue() {
-  static const std::vector<kernels::Variant> all = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
-  return all;
-}
-
-harness::Case find_case(const std::string& name) {
-  harness::SelectionRequest request;
-  request.words = {name};
-  return harness::select_cases(request, catalogue()).cases.at(0);
-}
 
 // The dispatches of the case on its own buffers, again and again: what policies cost, and nothing else.
 void run_kernel(benchmark::State& state, const std::string& name, metal::Policy policy) {

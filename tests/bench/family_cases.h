@@ -5,6 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "families/registry.h"
+#include "harness/cases/case.h"
+#include "harness/cases/selection.h"
+#include "kernels/variant.h"
+
 namespace assay::tests {
 
 inline const std::vector<std::string>& family_cases() {
@@ -16,6 +21,17 @@ inline const std::vector<std::string>& family_cases() {
                                                  "bf16_prefill_v2/b1/h2x1/q16/kv256r0/causal1x1/gauss/s1",
                                                  "bf16_vec_v2/b1/h4x2/q1/kv256r0/nomask/nsg4/gauss/s1"};
   return cases;
+}
+
+inline const std::vector<kernels::Variant>& catalogue() {
+  static const std::vector<kernels::Variant> all = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
+  return all;
+}
+
+inline harness::Case find_case(const std::string& name) {
+  harness::SelectionRequest request;
+  request.words = {name};
+  return harness::select_cases(request, catalogue()).cases.at(0);
 }
 
 }  // namespace assay::tests

@@ -114,5 +114,13 @@ TEST(ComparisonReport, SaysWhyThereIsNoLine) {
   EXPECT_THAT(comparison_json(run), HasSubstr("\"parting\": null"));
 }
 
+TEST(ComparisonReport, SaysWhichDeviceExecuted) {
+  ComparisonRun run = some_run();
+  run.replay_options = {"--device", "cuda:1", "--math", "fast"};
+  EXPECT_THAT(comparison_text(run), HasSubstr("suite smoke, executed on cuda:1, fast mathematics, in 1.5 s"));
+  EXPECT_THAT(comparison_markdown(run), HasSubstr("suite `smoke`, executed on cuda:1, fast mathematics.\n"));
+  EXPECT_THAT(comparison_json(run), HasSubstr(R"("executed_on": "cuda:1, fast mathematics")"));
+}
+
 }  // namespace
 }  // namespace assay::tests

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
 #include <random>
@@ -12,6 +14,7 @@
 #include "families/registry.h"
 #include "harness/cases/suite.h"
 #include "harness/compare/agreement.h"
+#include "harness/compare/compare.h"
 #include "harness/execute/execute.h"
 #include "harness/execute/gpu_process.h"
 #include "harness/findings/fault_text.h"
@@ -69,11 +72,13 @@ class GpuProcessTest : public Test {
     return execute_case(workbench_->find("fwht_v1"), cases_[number], options);
   }
 
+  struct Quiet final : harness::RunListener {
+    void started(const harness::Case&) override {}
+    void finished(const harness::Verdict&, const harness::Summary&) override {}
+  };
+
   harness::AgreedCases agree() {
-    struct Quiet final : harness::RunListener {
-      void started(const harness::Case&) override {}
-      void finished(const harness::Verdict&, const harness::Summary&) override {}
-    } quiet;
+    Quiet quiet;
     harness::AgreementOptions options;
     options.other = device_;
     const std::atomic<bool> never = false;
@@ -168,6 +173,27 @@ TEST_F(GpuProcessTest, WhatDiffersInEveryRunIsARace) {
   const harness::AgreedCases agreed = agree();
   ASSERT_FALSE(agreed.cases.empty());
   EXPECT_EQ(agreed.cases.front().reason, harness::PartingReason::race);
+}
+
+// Iterations of a kernel are compared where they were asked to run: what only this GPU does, both outputs have.
+TEST_F(GpuProcessTest, IterationsAreComparedOnTheGpu) {
+  use([](const Launch& launch) { return first_of(launch) += 1, Result::success; });
+  std::vector<kernels::Variant> catalogue = kernels::find_variants(kernels::default_variants_directory(), families::contracts());
+  kernels::Variant copy = *std::ranges::find(catalogue, "fwht_v1", &kernels::Variant::name);
+  copy.name = "copy";
+  catalogue.push_back(std::move(copy));
+  std::array pairs = {harness::CasePair{cases_[0], cases_[0]}};
+  pairs.front().new_case.variant = "copy";
+  const harness::Workbench workbench(catalogue, std::array{pairs.front().old_case, pairs.front().new_case}, {});
+  harness::RunOptions options;
+  options.execution.device = device_;
+  Quiet quiet;
+  const std::atomic<bool> never = false;
+  const harness::ComparedCases compared = harness::compare_cases(pairs, workbench, options, never, quiet);
+  ASSERT_EQ(compared.cases.size(), 1U);
+  EXPECT_EQ(compared.cases.front().old_side.status, Status::failed);
+  EXPECT_TRUE(compared.cases.front().is_compared);
+  EXPECT_TRUE(compared.cases.front().is_same_bits);
 }
 
 harness::OutputBits floats(std::vector<float> values) {
