@@ -42,7 +42,7 @@ namespace {
 void add_idle_findings(std::vector<std::string>& notes, const Workspace& workspace, const harness::Workbench& workbench) {
   const harness::Selection& selection = workspace.selection;
   if (selection.suites.empty() || selection.cases.size() != selection.selected) return;
-  if (std::ranges::all_of(selection.suites, [](harness::Suite suite) { return suite == harness::Suite::negative; })) return;
+  if (std::ranges::all_of(selection.suites, [](harness::Suite suite) { return harness::plan_of(suite).most_cases == 0; })) return;
   for (const auto& [name, prepared] : workbench.variants()) {
     // For a superseded variant, smoke need not match every finding.
     const bool is_smoke_alone = std::ranges::all_of(

@@ -236,6 +236,8 @@ struct Family {
   std::vector<std::string_view> own_cases = {};
   // The same for suites with long contexts: the longest cases, of which a design would make too many.
   std::vector<std::string_view> long_cases = {};
+  // The suite `long`: contexts for which a simulator takes minutes. A case whose bounds could not be informative is not among them.
+  std::vector<std::string_view> longest_cases = {};
 
   // The least cost of a case, in multiplications of its dot products or work that takes as long; open axes at their cheapest.
   std::function<std::int64_t(std::span<const std::int64_t> values)> work;

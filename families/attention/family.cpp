@@ -389,10 +389,11 @@ std::vector<FactorTable> factors_within(std::span<const kernels::AxisLimit> limi
   return tables;
 }
 
-// Cases that no design combines, by name without the variant: `own` for the gate too, `longer` for suites with long contexts.
+// Cases that no design combines, by name without the variant: `own` for the gate too, `longer` for suites with long contexts, `longest` for
+// the suite `long`.
 struct SpecialCases {
   std::deque<std::string> names;
-  std::vector<std::string_view> own, longer;
+  std::vector<std::string_view> own, longer, longest;
 };
 
 // The name of a case with these values, without the variant.
@@ -445,6 +446,9 @@ class SpecialMaker {
     add(special_.longer, {{kHeads, 80}, {kKvHeads, 8}, {kQueries, 1}, {kKeys, 129}}, 1);
     add(special_.longer, {{kQueries, 300}, {kKeys, 333}}, 1);
     add(special_.longer, {{kQueries, 300}, {kKeys, 300}}, 1);
+    // Powers of two, and a length that is no multiple of any tile.
+    for (const std::int64_t keys : {65536, 65573, 131072, 262144, 524288, 1048576})
+      add(special_.longest, {{kQueries, 1}, {kKeys, keys}}, static_cast<int>(special_.longest.size()) + 1);
     return std::move(special_);
   }
 
@@ -571,6 +575,7 @@ Family attention_family() {
     const auto special = std::make_shared<const SpecialCases>(SpecialMaker(tables, variant.limits).make());
     own.own_cases = special->own;
     own.long_cases = special->longer;
+    own.longest_cases = special->longest;
     // The names live as long as the family.
     own.has_fixture = [special](const fixtures::Fixture& fixture) { return has_fixture(fixture); };
     return own;

@@ -76,6 +76,9 @@ Family bf16_prefill_family() {
       "b1/h8x8/q8/kv4096r0/random1x8/heavy/s19", "b1/h8x2/q1/kv4096r0/nomask/large/s20", "b1/h8x1/q8/kv4096r64/causal1x1/uniform/s21",
       // Keys and rows beyond 16 bits.
       "b1/h1x1/q8/kv65600r0/win33m1x1/gauss/s22", "b1/h1x1/q65544/kv64r0/nomask/gauss/s23"};
+  family.longest_cases = {"b1/h2x1/q8/kv65536r0/causal1x1/gauss/s1",     "b1/h1x1/q9/kv65573r31/nomask/heavy/s2",
+                          "b1/h1x1/q8/kv131072r0/causal1x1/uniform/s3",  "b1/h1x1/q8/kv262144r0/nomask/gauss/s4",
+                          "b1/h1x1/q8/kv524288r0/win65536m1x1/gauss/s5", "b1/h1x1/q8/kv1048576r0/win65536m1x1/gauss/s6"};
   return family;
 }
 

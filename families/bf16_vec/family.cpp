@@ -87,6 +87,9 @@ Family bf16_vec_family() {
                        "b1/h32x4/q1/kv4096r0/causal1x32/nsg2/needle/s5", "b1/h1x1/q64/kv4096r64/nomask/nsg4/gauss/s6",
                        // Keys and rows beyond 16 bits.
                        "b1/h1x1/q1/kv65600r0/win33m1x1/nsg2/gauss/s8", "b1/h1x1/q65540/kv1r31/nomask/nsg1/gauss/s9"};
+  family.longest_cases = {"b1/h2x1/q1/kv65536r0/nomask/nsg4/gauss/s1",        "b1/h1x1/q2/kv65573r31/causal1x1/nsg2/heavy/s2",
+                          "b1/h1x1/q1/kv131072r0/nomask/nsg4/uniform/s3",     "b1/h1x1/q1/kv262144r0/nomask/nsg4/gauss/s4",
+                          "b1/h1x1/q1/kv524288r0/win65536m1x1/nsg4/gauss/s5", "b1/h1x1/q1/kv1048576r0/win65536m1x1/nsg4/gauss/s6"};
   family.omissions = bf16_vec_omissions();
   family.quantities.push_back({"idle_pairs", idle_pairs});
   return family;

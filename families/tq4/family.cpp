@@ -86,6 +86,11 @@ Family tq4_family() {
                        // Only slots beyond 16 bits are visible.
                        "d256/h2x1/kv65600c65600/ring0/win40/nwg3/gauss/s6", "d512/h2x1/kv65600c65600/ring0/win40/nwg3/gauss/s7",
                        "d256/h2x1/kv65600c65600/ring0/win40/nwg3/sf1/gauss/s8", "d512/h2x1/kv65600c65600/ring0/win40/nwg3/sf1/gauss/s9"};
+  // All keys are visible as long as the bound says something, and 65,536 of them beyond that.
+  family.longest_cases = {
+      "d256/h2x1/kv65536c65536/ring0/nomask/nwg32/gauss/s1",          "d512/h2x1/kv65573c65573/ring65541/nomask/nwg16/sf16/heavy/s2",
+      "d256/h1x1/kv131072c131072/ring131071/causal/nwg32/uniform/s3", "d256/h2x1/kv262144c262144/ring100000/win65536/nwg32/gauss/s4",
+      "d512/h1x1/kv524288c524288/ring0/win65536/nwg31/sf16/gauss/s5", "d256/h1x1/kv1048576c1048576/ring1048575/win65536/nwg32/gauss/s6"};
   return family;
 }
 

@@ -121,6 +121,12 @@ Family tqhb_family() {
       "d256/b5/h2x1/kv65600c65600/ring0/win40/nwg3/nsg1/gauss/s6", "d512/b5/h2x1/kv65600c65600/ring0/win40/nwg3/nsg1/gauss/s7",
       "d256/b6/h2x1/kv65600c65600/ring0/win40/nwg3/nsg2/gauss/s8", "d512/b6/h2x1/kv65600c65600/ring0/win40/nwg3/nsg2/gauss/s9",
       "d256/b8/h2x1/kv65600c65600/ring0/win40/nwg3/nsg4/gauss/s10", "d512/b8/h2x1/kv65600c65600/ring0/win40/nwg3/nsg4/gauss/s11"};
+  family.longest_cases = {"d256/b8/h2x1/kv65536c65536/ring0/nomask/nwg32/nsg4/gauss/s1",
+                          "d512/b5/h2x1/kv65573c65573/ring65541/nomask/nwg16/nsg2/heavy/s2",
+                          "d256/b6/h1x1/kv131072c131072/ring131071/causal/nwg32/nsg1/uniform/s3",
+                          "d256/b5/h2x1/kv262144c262144/ring100000/win65536/nwg32/nsg4/gauss/s4",
+                          "d512/b8/h1x1/kv524288c524288/ring0/win65536/nwg31/nsg4/gauss/s5",
+                          "d256/b6/h1x1/kv1048576c1048576/ring1048575/win65536/nwg32/nsg4/gauss/s6"};
   return family;
 }
 

@@ -31,7 +31,7 @@ constexpr std::int64_t kLongWork = (std::int64_t{1} << 24) + (1 << 20);
 // Two such heads at head_dim 512; prefill over 8,192 keys.
 constexpr std::int64_t kLongestWork = std::int64_t{3} << 25;
 
-constexpr std::array<SuitePlan, 5> kPlans = {{
+constexpr std::array<SuitePlan, 6> kPlans = {{
     {.name = "smoke",
      .description = "the first hundred short cases of the gate: seconds",
      .suite = Suite::smoke,
@@ -68,6 +68,11 @@ constexpr std::array<SuitePlan, 5> kPlans = {{
      .long_work = kLongestWork,
      .repetitions = 20,
      .drawn = 1000},
+    {.name = "long",
+     .description = "attention over 65,536 to 1,048,576 positions, few cases per variant: for a GPU; minutes per case on the simulator",
+     .suite = Suite::longest,
+     .most_cases = 0,
+     .longest_cases = true},
     {.name = "negative",
      .description = "what the contract leaves out: tells what a kernel does not do; only what its variant claims must pass: seconds",
      .suite = Suite::negative,
@@ -366,6 +371,17 @@ SuiteList suite_list(Suite suite, const kernels::Variant& variant, std::uint64_t
     if (plan.long_levels) names.insert(names.end(), family.long_cases.begin(), family.long_cases.end());
     for (const std::string_view name : names) further.push_back(parse_case(fmt::format("{}/{}", variant.name, name), family));
     for (Case& value : further) {
+      if (within_limits(variant, value)) {
+        cases.push_back(std::move(value));
+      } else if (left_out != nullptr) {
+        ++*left_out;
+      }
+    }
+  }
+  if (plan.longest_cases) {
+    for (const std::string_view name : family.longest_cases) {
+      Case value = parse_case(fmt::format("{}/{}", variant.name, name), family);
+      value.seed += seed;
       if (within_limits(variant, value)) {
         cases.push_back(std::move(value));
       } else if (left_out != nullptr) {

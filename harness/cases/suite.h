@@ -16,7 +16,7 @@
 
 namespace assay::harness {
 
-enum class Suite { smoke, gate, full, soak, negative };
+enum class Suite { smoke, gate, full, soak, longest, negative };
 
 // The cases of a suite about what the family's contract leaves out (families/omission.h).
 enum class Beyond { none, claimed, all };
@@ -34,8 +34,9 @@ struct SuitePlan {
   std::uint64_t repetitions = 1;                                    // number of times that every case occurs, each with a separate seed
   std::int64_t longest = std::numeric_limits<std::int64_t>::max();  // longest cache (kv_len, kv_capacity) of a case
   std::size_t most_cases = std::numeric_limits<std::size_t>::max();
-  std::size_t drawn = 0;  // number of further cases per repetition whose values a seed other than 0 draws (Family::draw)
-  bool corpus = false;    // whether the family's fixture files and its own cases are added, once
+  std::size_t drawn = 0;       // number of further cases per repetition whose values a seed other than 0 draws (Family::draw)
+  bool longest_cases = false;  // whether the cases of Family::longest_cases are added, once
+  bool corpus = false;         // whether the family's fixture files and its own cases are added, once
   Beyond beyond = Beyond::none;
 };
 
