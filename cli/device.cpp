@@ -75,6 +75,7 @@ ChosenDevice choose_device(const Options& options) {
   const harness::FoundGpu found = harness::find_gpu(chosen.device);
   if (found.description.empty()) throw metal::EnvironmentError(fmt::format("--device {}: {}", options.device, found.problem));
   chosen.device.architecture = found.architecture;
+  chosen.device.code_for = found.code_for;
   chosen.description = found.description;
   return chosen;
 }

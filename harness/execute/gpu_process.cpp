@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "base/archive.h"
 #include "base/sandbox.h"
 #include "harness/findings/metal_fields.h"
+#include "harness/prepare/gpu_driver.h"
 #include "metal/devices/cuda/gpu.h"
 #include "metal/errors.h"
 
@@ -79,20 +79,13 @@ void fields(auto& archive, base::OneOf<SharedBuffer> auto& value) { each(archive
 void fields(auto& archive, base::OneOf<Request> auto& value) { each(archive, value.work, value.buffers, value.limit); }
 void fields(auto& archive, base::OneOf<Failure> auto& value) { each(archive, value.kind, value.function, value.text); }
 
-GpuProcess::LoadDriver& used_driver() {
-  static GpuProcess::LoadDriver load = cuda::load_driver;
-  return load;
-}
-
-// The driver reads which GPUs it may see. Its cache of compiled code would be a file that one kernel writes and another one runs.
-void keep_environment_of_driver() {
-  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  const std::string kept = visible == nullptr ? "" : visible;
-  const bool is_set = visible != nullptr;
-  base::forget_environment();
-  if (is_set) setenv("CUDA_VISIBLE_DEVICES", kept.c_str(), 1);
-  setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
-  setenv("CUDA_CACHE_DISABLE", "1", 1);
+// Of the dispatches of a kernel, the largest threadgroup.
+std::uint32_t most_threads(const cuda::Work& work, std::uint64_t kernel) {
+  std::uint64_t most = 0;
+  for (const cuda::Dispatch& dispatch : work.dispatches) {
+    if (dispatch.kernel == kernel) most = std::max<std::uint64_t>(most, dispatch.threads.count());
+  }
+  return static_cast<std::uint32_t>(most);
 }
 
 // Throws KernelDied, or std::runtime_error if the harness is to blame.
@@ -146,8 +139,7 @@ struct GpuProcess::Bench {
   }
 
   void prepare() {
-    on_gpu::keep_environment_of_driver();
-    base::confine_driver();
+    become_driver_process();
     driver = load();
     gpu.emplace(*driver, number);
   }
@@ -164,12 +156,12 @@ GpuProcess& GpuProcess::own(const metal::DeviceChoice& device) {
   thread_local std::unique_ptr<GpuProcess> process;
   thread_local pid_t owner = -1;
   if (owner != getpid()) static_cast<void>(process.release());
-  if (process == nullptr || process->device() != device) process = std::make_unique<GpuProcess>(device, on_gpu::used_driver());
+  if (process == nullptr || process->device() != device) process = std::make_unique<GpuProcess>(device, used_driver());
   owner = getpid();
   return *process;
 }
 
-void GpuProcess::replace_driver(LoadDriver load) { on_gpu::used_driver() = std::move(load); }
+void GpuProcess::replace_driver(LoadDriver load) { used_driver() = std::move(load); }
 
 void GpuProcess::start() {
   known_.clear();
@@ -192,6 +184,22 @@ base::Bytes GpuProcess::ask(const base::Bytes& request) {
   return std::move(reply.bytes);
 }
 
+// Without linked code, the PTX stays, and the driver compiles it in the child, whose report then has the compiler's log.
+void GpuProcess::take_linked(cuda::Kernel& kernel, const KernelRun& run, std::uint32_t threads) {
+  if (device_.code_for.empty()) return;
+  if (!linked_) linked_.emplace(device_, run.libraries.front()->options().cache_directory);
+  unsigned registers = 0;
+  const cuda::LinkedKernel* linked = linked_->find(kernel, registers);
+  // A kernel that takes many registers has room for few threads, unless it is told to take fewer.
+  if (linked != nullptr && threads > linked->most_threads) {
+    registers = cuda::registers_for(threads);
+    linked = linked_->find(kernel, registers);
+  }
+  if (linked == nullptr) return;
+  kernel.digest += fmt::format(" linked {}", registers);
+  kernel.text = known_.contains(kernel.digest) ? std::string() : linked->code;
+}
+
 void GpuProcess::run_pass(const KernelRun& run, std::size_t pass, KernelReport& report) {
   cuda::Encoder encoder(cuda::compile_from(run.libraries, metal::ptx_options(device_)));
   run.encode(pass, encoder);
@@ -206,10 +214,12 @@ void GpuProcess::run_pass(const KernelRun& run, std::size_t pass, KernelReport& 
     server_.reset();
     start();
   }
-  for (cuda::Kernel& kernel : request.work.kernels) {
+  for (std::uint64_t number = 0; number < request.work.kernels.size(); ++number) {
+    cuda::Kernel& kernel = request.work.kernels[number];
     // Not "red." alone, which ends "shared.".
     report.has_atomics =
         report.has_atomics || kernel.text.find("atom.") != std::string::npos || kernel.text.find("\tred.") != std::string::npos;
+    take_linked(kernel, run, on_gpu::most_threads(request.work, number));
     if (!known_.insert(kernel.digest).second) kernel.text.clear();
   }
   const auto ending = base::from_bytes<on_gpu::Ending>(ask(base::to_bytes(request)));
@@ -238,21 +248,21 @@ KernelReport GpuProcess::run(const KernelRun& run) {
 }
 
 FoundGpu find_gpu(const metal::DeviceChoice& device) {
-  using Answer = std::pair<std::string, std::string>;
+  using Answer = std::vector<std::string>;
   base::IsolationLimits limits;
   limits.time = std::chrono::seconds(60);
   limits.answer_bytes = 4096;
   const auto answer = base::call_isolated<Answer>(limits, [&]() -> Answer {
-    const std::unique_ptr<cuda::Driver> driver = on_gpu::used_driver()();
+    const std::unique_ptr<cuda::Driver> driver = used_driver()();
     const std::vector<cuda::GpuDescription> gpus = cuda::describe_gpus(*driver);
     if (device.number >= gpus.size())
       throw metal::EnvironmentError(fmt::format("there is no GPU {}: the CUDA driver finds {}", device.number, gpus.size()));
     const cuda::GpuDescription& gpu = gpus[device.number];
     // Code for sm_90 runs on every later GPU too.
-    return {gpu.to_string(), gpu.major >= 9 ? "sm_90" : fmt::format("sm_{}{}", gpu.major, gpu.minor)};
+    return {gpu.to_string(), gpu.major >= 9 ? "sm_90" : fmt::format("sm_{}{}", gpu.major, gpu.minor), gpu.code_for()};
   });
-  if (answer.kind != base::IsolatedAnswer<Answer>::Kind::returned) return {{}, {}, answer.text};
-  return {answer.value.first, answer.value.second, {}};
+  if (answer.kind != base::IsolatedAnswer<Answer>::Kind::returned || answer.value.size() != 3) return {{}, {}, {}, answer.text};
+  return {answer.value[0], answer.value[1], answer.value[2], {}};
 }
 
 }  // namespace assay::harness

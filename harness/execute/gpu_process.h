@@ -5,7 +5,7 @@
 // uses it, so the child has nothing that a kernel may not have, and its report is checked like that of any process of a kernel.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
@@ -13,6 +13,8 @@
 
 #include "base/server.h"
 #include "harness/execute/kernel_host.h"
+#include "harness/prepare/gpu_driver.h"
+#include "harness/prepare/linked_code.h"
 #include "metal/devices/cuda/driver.h"
 #include "metal/devices/cuda/encoder.h"
 
@@ -20,7 +22,7 @@ namespace assay::harness {
 
 class GpuProcess final : public KernelHost {
  public:
-  using LoadDriver = std::function<std::unique_ptr<metal::cuda::Driver>()>;
+  using LoadDriver = harness::LoadDriver;
 
   // This thread's, for that GPU and those options.
   static GpuProcess& own(const metal::DeviceChoice& device);
@@ -41,12 +43,15 @@ class GpuProcess final : public KernelHost {
 
   void start();
   void run_pass(const KernelRun& run, std::size_t pass, KernelReport& report);
+  // Replaces the PTX of a kernel by code that all processes share. `threads`: of its largest threadgroup.
+  void take_linked(metal::cuda::Kernel& kernel, const KernelRun& run, std::uint32_t threads);
   [[nodiscard]] base::Bytes ask(const base::Bytes& request);
 
   metal::DeviceChoice device_;
   LoadDriver load_;
   metal::SharedMemory memory_;
   std::optional<base::Server> server_;
+  std::optional<LinkedCode> linked_;
   std::set<std::string> known_;  // digests of the kernels that the child has
 };
 
@@ -54,6 +59,7 @@ class GpuProcess final : public KernelHost {
 struct FoundGpu {
   std::string description;   // empty: none
   std::string architecture;  // that kernels are compiled for
+  std::string code_for;      // DeviceChoice::code_for
   std::string problem;
 };
 // Asks the driver in a process of its own, because a process that has started the driver cannot be forked.

@@ -11,6 +11,7 @@
 #include <set>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "base/archive.h"
 #include "base/hash.h"
@@ -39,10 +40,11 @@ struct Order {
 struct Code {
   std::string code, problem;
   std::uint64_t most_threads = 0;
+  bool gives_up = false;  // the problem is not the kernel's
 };
 
 void fields(auto& archive, base::OneOf<Order> auto& value) { each(archive, value.function, value.digest, value.ptx, value.registers); }
-void fields(auto& archive, base::OneOf<Code> auto& value) { each(archive, value.code, value.problem, value.most_threads); }
+void fields(auto& archive, base::OneOf<Code> auto& value) { each(archive, value.code, value.problem, value.most_threads, value.gives_up); }
 
 // In the child. It ends after one answer.
 std::vector<Code> link_all(const std::vector<Order>& orders, unsigned number) {
@@ -55,14 +57,14 @@ std::vector<Code> link_all(const std::vector<Order>& orders, unsigned number) {
       try {
         metal::cuda::LinkedKernel linked =
             gpu.link({orders[i].function, orders[i].digest, orders[i].ptx}, static_cast<unsigned>(orders[i].registers));
-        all[i] = {std::move(linked.code), {}, linked.most_threads};
+        all[i] = {std::move(linked.code), {}, linked.most_threads, false};
       } catch (const metal::cuda::GpuError& error) {
         all[i].problem = error.what();
       }
     }
   } catch (const std::exception& error) {
     for (Code& one : all) {
-      if (one.code.empty() && one.problem.empty()) one.problem = error.what();
+      if (one.code.empty() && one.problem.empty()) one = {{}, error.what(), 0, true};
     }
   }
   return all;
@@ -106,11 +108,13 @@ class LinkedCode::Linking {
   // One for each kernel, in their order. Waits.
   [[nodiscard]] std::vector<linking::Code> codes() {
     const auto none = [&](const std::string& problem) {
-      return std::vector<linking::Code>(orders_.size(), {{}, fmt::format("the driver does not compile '{}': {}", orders_.front().function, problem), 0});
+      return std::vector<linking::Code>(
+          orders_.size(), {{}, fmt::format("the driver does not compile '{}': {}", orders_.front().function, problem), 0, true});
     };
     const std::optional<base::Reply> reply = server_->receive_until(deadline_);
     if (!reply) return none("it takes too long");
-    if (reply->kind != base::Reply::Kind::answer) return none(reply->kind == base::Reply::Kind::ended ? reply->ending.to_string() : server_->last_words());
+    if (reply->kind != base::Reply::Kind::answer)
+      return none(reply->kind == base::Reply::Kind::ended ? reply->ending.to_string() : server_->last_words());
     try {
       auto all = base::from_bytes<std::vector<linking::Code>>(reply->bytes);
       return all.size() == orders_.size() ? all : none("it sent another number of kernels");
@@ -139,25 +143,37 @@ void LinkedCode::keep(Linking& linking) {
   for (std::size_t i = 0; i < codes.size(); ++i) {
     const linking::Code& code = codes[i];
     if (!code.problem.empty() || code.code.empty()) {
-      if (problem_.empty()) problem_ = code.problem.empty() ? "the driver's compiler made no code" : code.problem;
+      gives_up_ = gives_up_ || code.gives_up;
+      fail(linking.entries()[i], code.problem.empty() ? "the driver's compiler made no code" : code.problem);
       continue;
     }
+    has_linked_ = true;
     static_cast<void>(cache_.get(linking.entries()[i], [&](const std::filesystem::path& entry) { linking::write_entry(entry, code); }));
   }
+}
+
+void LinkedCode::fail(const std::string& entry, const std::string& problem) {
+  failed_.insert(entry);
+  if (problem_.empty()) problem_ = problem;
+}
+
+bool LinkedCode::is_worth_trying(const std::string& entry) const {
+  constexpr std::size_t kMostFailures = 3;
+  return !gives_up_ && !failed_.contains(entry) && (has_linked_ || failed_.size() < kMostFailures);
 }
 
 const metal::cuda::LinkedKernel* LinkedCode::find(const metal::cuda::Kernel& kernel, unsigned registers) {
   const std::string entry = entry_of(kernel, registers);
   if (const auto found = found_.find(entry); found != found_.end()) return &found->second;
   if (!cache_.has(entry)) {
-    if (!problem_.empty()) return nullptr;
+    if (!is_worth_trying(entry)) return nullptr;
     try {
       Linking linking({{kernel.function, kernel.digest, kernel.text, registers}}, {entry}, device_.number);
       keep(linking);
     } catch (const base::ProcessRefused& refused) {
-      problem_ = refused.what();
+      fail(entry, refused.what());
     }
-    if (!problem_.empty()) return nullptr;
+    if (failed_.contains(entry)) return nullptr;
   }
   return &found_.emplace(entry, linking::read_entry(cache_.directory() / entry)).first->second;
 }
@@ -175,11 +191,16 @@ void LinkedCode::make_ahead(const std::vector<std::vector<metal::cuda::Kernel>>&
     const auto start = [&] {
       if (orders.empty()) return;
       if (running.size() >= std::max(1U, jobs)) finish_first();
-      running.push_back(std::make_unique<Linking>(std::exchange(orders, {}), std::exchange(entries, {}), device_.number));
+      try {
+        running.push_back(std::make_unique<Linking>(std::exchange(orders, {}), std::exchange(entries, {}), device_.number));
+      } catch (const base::ProcessRefused& refused) {
+        gives_up_ = true;
+        fail({}, refused.what());
+      }
     };
     for (const metal::cuda::Kernel& kernel : kernels) {
       std::string entry = entry_of(kernel, 0);
-      if (!problem_.empty() || !begun.insert(entry).second || cache_.has(entry)) continue;
+      if (!is_worth_trying(entry) || !begun.insert(entry).second || cache_.has(entry)) continue;
       orders.push_back({kernel.function, kernel.digest, kernel.text, 0});
       entries.push_back(std::move(entry));
       if (orders.size() == linking::kMostKernels) start();

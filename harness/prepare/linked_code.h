@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
-#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,8 +25,7 @@ class LinkedCode {
   LinkedCode(metal::DeviceChoice device, std::filesystem::path directory);
 
   // The code of a kernel with its PTX, with at most that many registers per thread (0: no limit). From the cache; else the driver links it.
-  // nullptr if it cannot: then problem() says why, and only the cache is asked from then on, because a driver that cannot link costs time
-  // with every kernel. What is returned stays where it is.
+  // nullptr if it cannot; problem() says why. What is returned stays where it is.
   [[nodiscard]] const metal::cuda::LinkedKernel* find(const metal::cuda::Kernel& kernel, unsigned registers);
 
   // Links what the cache lacks, without a limit of registers: each inner vector has kernels of one source. Starts up to `jobs` processes at
@@ -42,10 +41,16 @@ class LinkedCode {
   [[nodiscard]] std::string entry_of(const metal::cuda::Kernel& kernel, unsigned registers) const;
   // Writes what a process has linked into the cache.
   void keep(Linking& linking);
+  void fail(const std::string& entry, const std::string& problem);
+  // Whether to try: a driver that cannot link at all would cost time with every kernel.
+  [[nodiscard]] bool is_worth_trying(const std::string& entry) const;
 
   metal::DeviceChoice device_;
   metal::compile::Cache cache_;
   std::map<std::string, metal::cuda::LinkedKernel> found_;  // by entry
+  std::set<std::string> failed_;                            // entries
+  bool has_linked_ = false;
+  bool gives_up_ = false;
   std::string problem_;
 };
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -16,6 +17,7 @@
 #include "harness/cases/suite.h"
 #include "harness/prepare/discovery.h"
 #include "harness/prepare/libraries.h"
+#include "harness/prepare/linked_code.h"
 #include "metal/compile/ptx.h"
 #include "metal/devices/cuda/encoder.h"
 #include "metal/errors.h"
@@ -123,6 +125,42 @@ void add_functions(Demand& demand, const Case& value, const kernels::Variant& va
   } catch (const kernels::ExpressionError&) {
   } catch (const std::invalid_argument&) {
   }
+}
+
+// Kernels as PTX, by the variant whose source they are of: nothing of a stranger may be compiled in one process with what others use.
+using KernelsBySource = std::map<std::string, std::vector<metal::cuda::Kernel>>;
+
+// What cannot be compiled is left out: the first case that needs it reports it.
+void add_ptx(KernelsBySource& sources, const PreparedVariant& prepared, const metal::DeviceChoice& device) {
+  const auto add = [&](const std::string& owner, const auto& bound) {
+    for (const auto& [key, kernel] : bound) {
+      try {
+        const auto ptx = metal::compile::compile_ptx(prepared.libraries, kernel.entry().pipeline, metal::ptx_options(device));
+        sources[owner].push_back(metal::cuda::kernel_of(kernel.entry().layout.function, ptx.text));
+      } catch (const metal::Error&) {
+      }
+    }
+  };
+  add(prepared.variant.name, prepared.kernels);
+  for (const auto& [family, helpers] : prepared.helpers) add(helpers.owner, helpers.kernels);
+}
+
+// Returns why not, if the driver does not link.
+std::string link_ahead(const std::map<std::string, PreparedVariant, std::less<>>& variants, const WorkbenchOptions& options) {
+  if (options.device.code_for.empty()) return {};
+  KernelsBySource by_source;
+  std::filesystem::path cache;
+  for (const auto& [name, prepared] : variants) {
+    if (prepared.libraries.empty()) continue;
+    cache = prepared.libraries.front()->options().cache_directory;
+    add_ptx(by_source, prepared, options.device);
+  }
+  if (by_source.empty()) return {};
+  std::vector<std::vector<metal::cuda::Kernel>> sources;
+  for (auto& [owner, kernels] : by_source) sources.push_back(std::move(kernels));
+  LinkedCode linked(options.device, cache);
+  linked.make_ahead(sources, options.jobs);
+  return linked.problem();
 }
 
 class Preparation {
@@ -342,6 +380,7 @@ Workbench::Workbench(std::span<const kernels::Variant> catalogue, std::span<cons
     if (variant == catalogue.end()) throw std::invalid_argument(fmt::format("no variant '{}'", name));
     variants_.emplace(name, preparation.prepare(*variant, needed));
   }
+  link_problem_ = link_ahead(variants_, options);
 }
 
 const PreparedVariant& Workbench::find(std::string_view variant) const {

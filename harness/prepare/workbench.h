@@ -60,10 +60,13 @@ class Workbench {
 
   // Throws std::invalid_argument if the variant was not prepared.
   [[nodiscard]] const PreparedVariant& find(std::string_view variant) const;
+  // Why code for a GPU is not kept, so that every worker compiles it again; empty if it is, and on the simulator.
+  [[nodiscard]] const std::string& link_problem() const { return link_problem_; }
   [[nodiscard]] const std::map<std::string, PreparedVariant, std::less<>>& variants() const { return variants_; }
 
  private:
   std::map<std::string, PreparedVariant, std::less<>> variants_;
+  std::string link_problem_;
 };
 
 }  // namespace assay::harness

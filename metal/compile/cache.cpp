@@ -106,6 +106,8 @@ std::filesystem::path Cache::make_temporary(std::string_view stem, std::string_v
   return path;
 }
 
+bool Cache::has(const std::string& name) const { return is_sound(directory_ / name); }
+
 std::filesystem::path Cache::get(const std::string& name, const std::function<void(const std::filesystem::path&)>& make) const {
   const auto entry = directory_ / name;
   if (is_sound(entry)) return entry;

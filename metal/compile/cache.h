@@ -21,6 +21,9 @@ class Cache {
   // cannot be written.
   [[nodiscard]] std::filesystem::path get(const std::string& name, const std::function<void(const std::filesystem::path&)>& make) const;
 
+  // Whether there is an intact entry.
+  [[nodiscard]] bool has(const std::string& name) const;
+
   // A new, empty file with a name of its own that no other process knows.
   [[nodiscard]] std::filesystem::path make_temporary(std::string_view stem, std::string_view extension) const;
 

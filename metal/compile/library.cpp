@@ -92,6 +92,17 @@ struct Library::Impl {
   }
 
   compile::PtxKernel compile_ptx(const PipelineDescriptor& descriptor, const compile::PtxOptions& how) const {
+    const std::pair key(descriptor, how);
+    {
+      const std::lock_guard lock(mutex);
+      if (const auto found = ptx.find(key); found != ptx.end()) return found->second;
+    }
+    compile::PtxKernel made = make_ptx(descriptor, how);
+    const std::lock_guard lock(mutex);
+    return ptx.emplace(key, std::move(made)).first->second;
+  }
+
+  compile::PtxKernel make_ptx(const PipelineDescriptor& descriptor, const compile::PtxOptions& how) const {
     return compile::read_ptx(compile_or_name_constant(
         kernel_of(descriptor), descriptor, [&](const std::string& source) { return compiler.ptx(source, descriptor.function, how); }));
   }
@@ -253,6 +264,7 @@ struct Library::Impl {
   };
   mutable std::mutex mutex;
   mutable std::map<std::pair<PipelineDescriptor, Instrumentation>, std::shared_ptr<Slot>> slots;
+  mutable std::map<std::pair<PipelineDescriptor, compile::PtxOptions>, compile::PtxKernel> ptx;
   mutable std::optional<CompileLimitExceeded> given_up;  // stands for all functions: a run must not wait for each of them
 };
 

@@ -16,6 +16,7 @@ struct DeviceChoice {
   bool keeps_lockstep = false;         // what a lane stores, the other lanes of its simdgroup see at once, as on the simulator
   bool is_fast = false;                // fast mathematics
   std::string architecture = "sm_90";  // that kernels are compiled for
+  std::string code_for = {};           // GPU and driver, for which alone compiled code is good; empty: not known, so that none is kept
   std::chrono::duration<double> limit = std::chrono::seconds(60);  // for the dispatches of a pass; 0: none
 
   [[nodiscard]] bool is_gpu() const { return kind != Kind::simulator; }

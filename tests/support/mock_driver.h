@@ -36,6 +36,7 @@ class MockDriver : public metal::cuda::Driver {
   MOCK_METHOD(Status, device_attribute, (int, DeviceAttribute, int&), (override));
   MOCK_METHOD(Status, create_context, (int, Handle&), (override));
   MOCK_METHOD(Status, destroy_context, (Handle), (override));
+  MOCK_METHOD(Status, link, (const std::string&, unsigned, std::string&, std::string&), (override));
   MOCK_METHOD(Status, load_module, (const std::string&, unsigned, Handle&, std::string&), (override));
   MOCK_METHOD(Status, unload_module, (Handle), (override));
   MOCK_METHOD(Status, find_function, (Handle, const char*, Handle&), (override));
@@ -52,9 +53,13 @@ class MockDriver : public metal::cuda::Driver {
   MOCK_METHOD(Status, record_event, (Handle), (override));
   MOCK_METHOD(Status, query_event, (Handle), (override));
   MOCK_METHOD(Status, elapsed, (Handle, Handle, float&), (override));
+  MOCK_METHOD(std::string, file, (), (override));
   MOCK_METHOD(std::string, describe, (Status), (override));
 
-  // A kernel: gets the text of its module and its parameter. What it returns is what the next query of an event returns.
+  // Before the PTX in what link() makes.
+  inline static const std::string kLinked{"ELF\0of", 6};
+
+  // A kernel: gets the PTX of its module and its parameter. What it returns is what the next query of an event returns.
   using Kernel = std::function<Status(const std::string& ptx, const metal::cuda_abi::Launch&, const LaunchShape&)>;
 
   // One GPU with memory; every launch executes `kernel` at once.
@@ -74,8 +79,12 @@ class MockDriver : public metal::cuda::Driver {
     ON_CALL(*this, create_context(_, _)).WillByDefault([](int, Handle& context) {
       return context = reinterpret_cast<Handle>(1), Status::success;
     });
-    ON_CALL(*this, load_module(_, _, _, _)).WillByDefault([this](const std::string& ptx, unsigned, Handle& module, std::string&) {
-      modules_.push_back(ptx);
+    ON_CALL(*this, link(_, _, _, _)).WillByDefault([](const std::string& ptx, unsigned, std::string& code, std::string&) {
+      return code = kLinked + ptx, Status::success;
+    });
+    ON_CALL(*this, load_module(_, _, _, _)).WillByDefault([this](const std::string& text, unsigned, Handle& module, std::string&) {
+      if (watches_loads_) watches_loads_(text);
+      modules_.push_back(text.starts_with(kLinked) ? text.substr(kLinked.size()) : text);
       return module = reinterpret_cast<Handle>(modules_.size()), Status::success;
     });
     ON_CALL(*this, find_function(_, _, _)).WillByDefault([](Handle module, const char*, Handle& function) {
@@ -113,6 +122,9 @@ class MockDriver : public metal::cuda::Driver {
     ON_CALL(*this, describe(_)).WillByDefault([](Status status) { return "CUDA_ERROR_" + std::to_string(static_cast<int>(status)); });
   }
 
+  // Called with every text that a module is loaded from.
+  void watch_loads(std::function<void(const std::string&)> watch) { watches_loads_ = std::move(watch); }
+
   // Of the newest allocation.
   [[nodiscard]] Address memory_end() const { return memory_end_; }
 
@@ -120,6 +132,7 @@ class MockDriver : public metal::cuda::Driver {
 
  private:
   Kernel kernel_;
+  std::function<void(const std::string&)> watches_loads_;
   std::vector<std::string> modules_;
   Status ended_ = Status::success;
   Address memory_end_ = 0;

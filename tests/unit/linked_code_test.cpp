@@ -77,9 +77,7 @@ class Linked : public Test {
   static Kernel kernel(const std::string& name) { return {name, "digest of " + name, "PTX of " + name}; }
   [[nodiscard]] LinkedCode fresh(const std::string& code_for = device().code_for) const { return {device(code_for), cache()}; }
   [[nodiscard]] fs::path cache() const { return folder_.path() / "cache"; }
-  [[nodiscard]] std::vector<fs::path> entries() const {
-    return {fs::directory_iterator(cache()), fs::directory_iterator()};
-  }
+  [[nodiscard]] std::vector<fs::path> entries() const { return {fs::directory_iterator(cache()), fs::directory_iterator()}; }
 
   Seen* seen_;
   TemporaryFolder folder_;
@@ -261,7 +259,8 @@ TEST_F(LinkedCase, TheGpuExecutesWhatWasLinkedAhead) {
   const unsigned ahead = seen_->links;
   EXPECT_GE(ahead, 1U);
   use_gpu([this](NiceMock<MockDriver>& driver) {
-    driver.watch_loads([this](const std::string& text) { ++(text.starts_with(MockDriver::kLinked) ? seen_->loads_of_code : seen_->loads_of_ptx); });
+    driver.watch_loads(
+        [this](const std::string& text) { ++(text.starts_with(MockDriver::kLinked) ? seen_->loads_of_code : seen_->loads_of_ptx); });
   });
   const harness::Verdict verdict = execute();
   EXPECT_EQ(verdict.status, harness::Status::passed) << harness::reason_of(verdict);

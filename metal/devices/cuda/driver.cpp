@@ -3,8 +3,11 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <link.h>
 
 #include <array>
+#include <filesystem>
+#include <system_error>
 #include <type_traits>
 
 #include "metal/errors.h"
@@ -14,6 +17,8 @@ namespace {
 
 constexpr const char* kLibrary = "libcuda.so.1";
 constexpr std::size_t kLongestLog = 8192;
+
+constexpr int kPtx = 1;  // number of CUjitInputType
 
 // Numbers of CUjit_option.
 constexpr int kMaxRegisters = 0;
@@ -32,6 +37,26 @@ class Function {
  private:
   using Call = int (*)(Parameters...);
   Call call_;
+};
+
+// Where the driver's compiler writes, and what it obeys. Stays where it is as long as the compiler works.
+struct CompilerOptions {
+  explicit CompilerOptions(unsigned registers)
+      // The driver takes numbers in the place of pointers.
+      : values{text.data(), reinterpret_cast<void*>(text.size()), reinterpret_cast<void*>(std::uintptr_t{registers})},
+        count(registers == 0 ? 2 : 3) {}
+  CompilerOptions(const CompilerOptions&) = delete;
+  CompilerOptions& operator=(const CompilerOptions&) = delete;
+
+  [[nodiscard]] std::string log() {
+    text.back() = '\0';
+    return text.data();
+  }
+
+  std::array<char, kLongestLog> text{};
+  std::array<int, 3> names = {kErrorLogBuffer, kErrorLogBytes, kMaxRegisters};
+  std::array<void*, 3> values;
+  unsigned count;
 };
 
 class DriverLibrary {
@@ -68,15 +93,28 @@ class LoadedDriver final : public Driver {
   Status create_context(int device, Handle& context) override { return create_context_(&context, 0U, device); }
   Status destroy_context(Handle context) override { return destroy_context_(context); }
 
-  Status load_module(const std::string& ptx, unsigned registers, Handle& module, std::string& log) override {
-    std::array<char, kLongestLog> text{};
-    std::array<int, 3> options = {kErrorLogBuffer, kErrorLogBytes, kMaxRegisters};
-    // The driver takes numbers in the place of pointers.
-    std::array<void*, 3> values = {text.data(), reinterpret_cast<void*>(text.size()), reinterpret_cast<void*>(std::uintptr_t{registers})};
-    const unsigned count = registers == 0 ? 2 : 3;
-    const Status status = load_(&module, ptx.c_str(), count, options.data(), values.data());
-    text.back() = '\0';
-    log = text.data();
+  Status link(const std::string& ptx, unsigned registers, std::string& code, std::string& log) override {
+    CompilerOptions options(registers);
+    Handle state = nullptr;
+    Status status = create_link_(options.count, options.names.data(), options.values.data(), &state);
+    if (status != Status::success) return status;
+    // The compiler wants the zero behind the text, and takes the bytes for its own while it works.
+    std::string input = ptx;
+    status = add_link_(state, kPtx, input.data(), input.size() + 1, "kernel.ptx", 0U, nullptr, nullptr);
+    void* made = nullptr;
+    std::size_t size = 0;
+    if (status == Status::success) status = complete_link_(state, &made, &size);
+    // It belongs to the state.
+    if (status == Status::success && made != nullptr) code.assign(static_cast<const char*>(made), size);
+    log = options.log();
+    static_cast<void>(destroy_link_(state));
+    return status;
+  }
+
+  Status load_module(const std::string& text, unsigned registers, Handle& module, std::string& log) override {
+    CompilerOptions options(registers);
+    const Status status = load_(&module, text.c_str(), options.count, options.names.data(), options.values.data());
+    log = options.log();
     return status;
   }
 
@@ -105,6 +143,17 @@ class LoadedDriver final : public Driver {
   Status query_event(Handle event) override { return query_event_(event); }
   Status elapsed(Handle first, Handle last, float& milliseconds) override { return elapsed_(&milliseconds, first, last); }
 
+  std::string file() override {
+    link_map* map = nullptr;
+    if (dlinfo(of_, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || map->l_name == nullptr) return {};
+    std::error_code error;
+    const std::filesystem::path path = std::filesystem::canonical(map->l_name, error);
+    if (error) return {};
+    // Containers may give the file a name without its version.
+    const std::uintmax_t size = std::filesystem::file_size(path, error);
+    return fmt::format("{} of {} bytes", path.filename().string(), error ? 0 : size);
+  }
+
   std::string describe(Status status) override {
     const char* name = nullptr;
     const char* text = nullptr;
@@ -129,6 +178,10 @@ class LoadedDriver final : public Driver {
   Of<int*, int, int> device_attribute_{of_, "cuDeviceGetAttribute"};
   Of<Handle*, unsigned, int> create_context_{of_, "cuCtxCreate_v2"};
   Of<Handle> destroy_context_{of_, "cuCtxDestroy_v2"};
+  Of<unsigned, int*, void**, Handle*> create_link_{of_, "cuLinkCreate_v2"};
+  Of<Handle, int, void*, std::size_t, const char*, unsigned, int*, void**> add_link_{of_, "cuLinkAddData_v2"};
+  Of<Handle, void**, std::size_t*> complete_link_{of_, "cuLinkComplete"};
+  Of<Handle> destroy_link_{of_, "cuLinkDestroy"};
   Of<Handle*, const void*, unsigned, int*, void**> load_{of_, "cuModuleLoadDataEx"};
   Of<Handle> unload_{of_, "cuModuleUnload"};
   Of<Handle*, Handle, const char*> find_{of_, "cuModuleGetFunction"};

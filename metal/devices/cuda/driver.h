@@ -61,8 +61,11 @@ class Driver {
   virtual Status device_attribute(int device, DeviceAttribute attribute, int& value) = 0;  // cuDeviceGetAttribute
   virtual Status create_context(int device, Handle& context) = 0;                          // cuCtxCreate, which makes it current
   virtual Status destroy_context(Handle context) = 0;                                      // cuCtxDestroy
-  // cuModuleLoadDataEx, with at most `registers` per thread (0: as many as there are). `log`: what the driver's compiler said.
-  virtual Status load_module(const std::string& ptx, unsigned registers, Handle& module, std::string& log) = 0;
+  // cuLinkCreate, cuLinkAddData, cuLinkComplete: compiles PTX for the GPU of the context, with at most `registers` per thread (0: as many
+  // as there are). `log`: what the driver's compiler said.
+  virtual Status link(const std::string& ptx, unsigned registers, std::string& code, std::string& log) = 0;
+  // cuModuleLoadDataEx of code that link() made, or of PTX, which is compiled with at most `registers` per thread.
+  virtual Status load_module(const std::string& text, unsigned registers, Handle& module, std::string& log) = 0;
   virtual Status unload_module(Handle module) = 0;                                                     // cuModuleUnload
   virtual Status find_function(Handle module, const char* name, Handle& function) = 0;                 // cuModuleGetFunction
   virtual Status function_attribute(Handle function, FunctionAttribute attribute, int& value) = 0;     // cuFuncGetAttribute
@@ -79,6 +82,8 @@ class Driver {
   virtual Status record_event(Handle event) = 0;                               // cuEventRecord
   virtual Status query_event(Handle event) = 0;                                // cuEventQuery: `not_ready` while it runs
   virtual Status elapsed(Handle first, Handle last, float& milliseconds) = 0;  // cuEventElapsedTime
+  // The name and size of the library's file: "libcuda.so.580.95.05 of 96000000 bytes". Empty if it is not known.
+  [[nodiscard]] virtual std::string file() = 0;
   // "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"
   [[nodiscard]] virtual std::string describe(Status status) = 0;  // cuGetErrorName, cuGetErrorString
 };

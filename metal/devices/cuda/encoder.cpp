@@ -26,6 +26,12 @@ compile::PtxOptions ptx_options(const DeviceChoice& device) {
 
 namespace assay::metal::cuda {
 
+Kernel kernel_of(std::string function, std::string ptx) {
+  base::Hash digest;
+  digest.add(ptx);
+  return {std::move(function), digest.hex(), std::move(ptx)};
+}
+
 Compile compile_from(std::vector<std::shared_ptr<Library>> libraries, compile::PtxOptions options) {
   return [libraries = std::move(libraries), options = std::move(options)](const PipelineDescriptor& descriptor) -> CompiledFunction {
     // The compiler for the CPU knows the arguments and refuses what is no kernel.
@@ -41,9 +47,7 @@ void Encoder::set_pipeline(const PipelineDescriptor& pipeline) {
     return;
   }
   Known known{compile_(pipeline), work_.kernels.size()};
-  base::Hash digest;
-  digest.add(known.function.kernel.text);
-  work_.kernels.push_back({known.function.layout.function, digest.hex(), known.function.kernel.text});
+  work_.kernels.push_back(kernel_of(known.function.layout.function, known.function.kernel.text));
   current_ = &known_.emplace(pipeline, std::move(known)).first->second;
 }
 

@@ -26,6 +26,9 @@ struct CompiledFunction {
   compile::PtxKernel kernel;
   ArgumentLayout layout;
 };
+// As it is sent to the GPU.
+[[nodiscard]] Kernel kernel_of(std::string function, std::string ptx);
+
 // Throws what compile::compile_ptx() and find_pipeline() throw.
 using Compile = std::function<CompiledFunction(const PipelineDescriptor&)>;
 [[nodiscard]] Compile compile_from(std::vector<std::shared_ptr<Library>> libraries, compile::PtxOptions options);

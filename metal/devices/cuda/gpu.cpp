@@ -47,6 +47,13 @@ std::string GpuDescription::to_string() const {
                      driver_version / 1000, driver_version % 1000 / 10);
 }
 
+std::string GpuDescription::code_for() const {
+  if (driver_file.empty()) return {};
+  return fmt::format("{}.{}, CUDA {}.{}, {}", major, minor, driver_version / 1000, driver_version % 1000 / 10, driver_file);
+}
+
+unsigned registers_for(unsigned threads) { return std::max(16U, kRegisters / threads / 8 * 8); }
+
 std::vector<GpuDescription> describe_gpus(Driver& driver) {
   const auto require = [&](Status status, const char* what) {
     if (status != Status::success) throw EnvironmentError(fmt::format("{}: {}", what, driver.describe(status)));
@@ -60,6 +67,7 @@ std::vector<GpuDescription> describe_gpus(Driver& driver) {
   for (int number = 0; number < count; ++number) {
     GpuDescription& gpu = gpus.emplace_back();
     gpu.driver_version = version;
+    gpu.driver_file = driver.file();
     int device = 0;
     require(driver.find_device(number, device), "a GPU is gone");
     require(driver.device_name(device, gpu.name), "a GPU has no name");
@@ -107,6 +115,20 @@ void Gpu::load(Loaded& into, const Kernel& kernel, unsigned registers) {
           kernel.function);
 }
 
+LinkedKernel Gpu::link(const Kernel& kernel, unsigned registers) {
+  LinkedKernel linked;
+  std::string log;
+  const Status status = driver_.link(kernel.text, registers, linked.code, log);
+  require(status, fmt::format("the driver does not compile '{}'{}{}", kernel.function, log.empty() ? "" : ": ", log), kernel.function);
+  // Loaded once, for the number of threads.
+  Loaded loaded;
+  loaded.text = linked.code;
+  load(loaded, kernel, 0);
+  linked.most_threads = static_cast<std::uint32_t>(std::max(0, loaded.most_threads));
+  require(driver_.unload_module(loaded.module), "the driver does not unload a kernel", kernel.function);
+  return linked;
+}
+
 Gpu::Loaded& Gpu::loaded(const Kernel& kernel, unsigned threads) {
   const auto [found, is_new] = kernels_.try_emplace(kernel.digest);
   Loaded& one = found->second;
@@ -118,7 +140,7 @@ Gpu::Loaded& Gpu::loaded(const Kernel& kernel, unsigned threads) {
     // A kernel that takes many registers has room for few threads, unless it is told to take fewer.
     if (threads > static_cast<unsigned>(one.most_threads)) {
       require(driver_.unload_module(one.module), "the driver does not unload a kernel", kernel.function);
-      load(one, kernel, std::max(16U, kRegisters / threads / 8 * 8));
+      load(one, kernel, registers_for(threads));
     }
   } catch (...) {
     kernels_.erase(found);

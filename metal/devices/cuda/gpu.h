@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -49,12 +50,25 @@ struct GpuDescription {
   int major = 0, minor = 0;  // compute capability
   int driver_version = 0;    // of CUDA: 13000 is 13.0
 
+  std::string driver_file;  // of its library
+
+  // For what compiled code is good: "9.0, CUDA 13.0, libcuda.so.580.95.05"; empty if the file is not known.
+  [[nodiscard]] std::string code_for() const;
   // "NVIDIA H100 80GB HBM3, compute capability 9.0, 81089 MiB, driver for CUDA 13.0"
   [[nodiscard]] std::string to_string() const;
 };
 
 // All GPUs. Throws EnvironmentError if the driver finds none.
 [[nodiscard]] std::vector<GpuDescription> describe_gpus(Driver& driver);
+
+// A kernel as code for one GPU and driver.
+struct LinkedKernel {
+  std::string code;
+  std::uint32_t most_threads = 0;  // of a threadgroup, by the registers that the code takes
+};
+
+// How many registers a thread may take in a threadgroup of so many threads.
+[[nodiscard]] unsigned registers_for(unsigned threads);
 
 class Gpu {
  public:
@@ -68,6 +82,9 @@ class Gpu {
   // together may take `limit`; 0: no limit. A write that misses a buffer is a hazard. Throws GpuError. After a fault or a timeout the
   // context is lost, and the driver may refuse this process a new one.
   [[nodiscard]] WorkReport run(const Work& work, std::span<const HostBuffer> buffers, std::chrono::duration<double> limit);
+
+  // Compiles a kernel's PTX, with at most that many registers per thread (0: as many as it likes). Throws GpuError with the compiler's log.
+  [[nodiscard]] LinkedKernel link(const Kernel& kernel, unsigned registers);
 
   [[nodiscard]] bool is_lost() const { return is_lost_; }
 

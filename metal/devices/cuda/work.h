@@ -13,7 +13,7 @@
 
 namespace assay::metal::cuda {
 
-// A kernel as PTX, which a GPU keeps once it has it.
+// A kernel as PTX, or as code that the driver made of it, which a GPU keeps once it has it.
 struct Kernel {
   std::string function;  // for messages: the host name
   std::string digest;    // of the text
