@@ -126,7 +126,7 @@ Family tqhb_family() {
                           "d256/b6/h1x1/kv131072c131072/ring131071/causal/nwg32/nsg1/uniform/s3",
                           "d256/b5/h2x1/kv262144c262144/ring100000/win65536/nwg32/nsg4/gauss/s4",
                           "d512/b8/h1x1/kv524288c524288/ring0/win65536/nwg31/nsg4/gauss/s5",
-                          "d256/b6/h1x1/kv1048576c1048576/ring1048575/win65536/nwg32/nsg4/gauss/s6"};
+                          "d256/b6/h1x1/kv1048576c1048576/ring1048575/win65536/nwg32/nsg1/gauss/s6"};
   return family;
 }
 

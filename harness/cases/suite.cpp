@@ -69,7 +69,8 @@ constexpr std::array<SuitePlan, 6> kPlans = {{
      .repetitions = 20,
      .drawn = 1000},
     {.name = "long",
-     .description = "attention over 65,536 to 1,048,576 positions, few cases per variant: for a GPU; minutes per case on the simulator",
+     .description =
+         "attention over 65,536 to 1,048,576 positions, few cases per variant: for a GPU; seconds to minutes per case on the simulator",
      .suite = Suite::longest,
      .most_cases = 0,
      .longest_cases = true},

@@ -20,8 +20,8 @@ TEST_F(Cli, WithoutAGpuEveryCommandEndsWithTheSameMessage) {
   const Outcome run = without_gpu("run " + kCase + " --device cuda");
   EXPECT_EQ(run.status, 2);
   EXPECT_THAT(run.output, StartsWith("assay: --device cuda: "));
-  for (const std::string& command :
-       {std::string("gate --family fwht"), "show " + kCase, std::string("compare fwht_v1 fwht_v1 --suite smoke")}) {
+  for (const std::string& command : {std::string("gate --family fwht"), std::string("run long --family tq4"), "show " + kCase,
+                                     std::string("compare fwht_v1 fwht_v1 --suite smoke")}) {
     const Outcome outcome = without_gpu(command + " --device cuda");
     EXPECT_EQ(outcome.status, 2) << command;
     EXPECT_EQ(outcome.output, run.output) << command;
