@@ -130,6 +130,7 @@ int agree(const AgreeOptions& options) {
   harness::WorkbenchOptions preparing = workbench_options(options.common, workspace);
   preparing.device = agreement.other.is_gpu() ? agreement.other : agreement.first;
   const harness::Workbench workbench(workspace.catalogue, workspace.selection.cases, preparing);
+  note_missing_code(workbench, workspace.notes);
   for (const std::string& note : workspace.notes) say("note: {}\n", note);
   std::fflush(stdout);
   Listener listener(interrupt);

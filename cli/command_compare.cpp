@@ -189,6 +189,7 @@ class Comparison {
   void add_notes(const harness::Workbench& workbench) {
     if (named_device(options_.common).is_gpu()) report_.notes.emplace_back("costs are not compared: only the simulator counts them");
     if (const std::string note = random_seed_note(options_.common); !note.empty()) report_.notes.push_back(note);
+    note_missing_code(workbench, report_.notes);
     for (const Iteration* iteration : {&before_, &after_}) {
       report_.notes.insert(report_.notes.end(), iteration->notes.begin(), iteration->notes.end());
       const harness::PreparedVariant& prepared = workbench.find(iteration->variant.name);

@@ -118,8 +118,7 @@ std::vector<std::string> notes_of(const Options& options, const Workspace& works
     for (const auto& [key, reason] : prepared.absent)
       notes.push_back(fmt::format("cases of {} are skipped: {}", key, harness::text_of(reason)));
   }
-  if (!workbench.link_problem().empty())
-    notes.push_back(fmt::format("every worker compiles kernels for the GPU again: {}", workbench.link_problem()));
+  note_missing_code(workbench, notes);
   add_misfits(notes, workspace.selection.cases, workbench);
   if (std::ranges::find(workspace.selection.suites, harness::Suite::gate) != workspace.selection.suites.end()) {
     for (const auto& [name, prepared] : workbench.variants()) {

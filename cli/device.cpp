@@ -87,4 +87,9 @@ void use_device(const ChosenDevice& chosen, harness::WorkbenchOptions& preparing
   if (!chosen.description.empty()) notes.push_back(fmt::format("executed on {}", chosen.description));
 }
 
+void note_missing_code(const harness::Workbench& workbench, std::vector<std::string>& notes) {
+  if (!workbench.link_problem().empty())
+    notes.push_back(fmt::format("every worker compiles kernels for the GPU again: {}", workbench.link_problem()));
+}
+
 }  // namespace assay::cli

@@ -29,5 +29,7 @@ void add_simulator_only(CLI::App& command, Options& options, const char* why);
 // Has kernels compiled for the device and executed on it, and names a GPU in a note.
 void use_device(const ChosenDevice& chosen, harness::WorkbenchOptions& preparing, harness::RunOptions& running,
                 std::vector<std::string>& notes);
+// Says so if code for the GPU could not be made before the first case, so that every worker makes it again.
+void note_missing_code(const harness::Workbench& workbench, std::vector<std::string>& notes);
 
 }  // namespace assay::cli
