@@ -12,6 +12,7 @@
 
 #include "families/attention/contract.h"
 #include "families/attention/job.h"
+#include "families/attention/layout.h"
 #include "families/attention/names.h"
 #include "families/attention/omissions.h"
 #include "families/attention/shape.h"
@@ -25,6 +26,9 @@ namespace {
 using namespace attention;
 using Values = std::span<std::int64_t>;
 using Given = std::pair<AxisIndex, std::int64_t>;
+
+// Rows of the smallest type, 32 coordinates of q4_0, that have more than 2^31 bytes.
+constexpr std::int64_t kMostRoom = std::int64_t{1} << 27U;
 
 // One level of a factor: the values of its axes.
 struct Level {
@@ -160,7 +164,7 @@ const std::vector<Axis>& axes() {
     all.push_back(choice("sinks", kSinkWords.size()));
     all.push_back(choice("scale", 2));
     all.push_back({.name = "cache", .minimum = 0, .maximum = 3, .initial = 0, .weight = Weight::choice});
-    all.push_back({.name = "room", .minimum = 0, .maximum = 1 << 21, .initial = 0, .weight = Weight::extent});
+    all.push_back({.name = "room", .minimum = 0, .maximum = kMostRoom, .initial = 0, .weight = Weight::extent});
     all.push_back({.name = "ring_start", .minimum = 0, .maximum = 1 << 21, .initial = 0, .weight = Weight::start});
     all.push_back({.name = "page_size", .minimum = 1, .maximum = 4096, .initial = 16, .weight = Weight::extent});
     all.push_back({.name = "layout", .minimum = 0, .maximum = 2, .initial = 0, .weight = Weight::choice});
@@ -173,6 +177,9 @@ const std::vector<Axis>& axes() {
       axis.is_simdgroups = name == "nsg";
       all.push_back(axis);
     }
+    Axis far = choice("far", 2);
+    far.may_be_absent = true;
+    all.push_back(far);
     return all;
   }();
   return axes;
@@ -226,6 +233,7 @@ const std::vector<Word>& case_words() {
     words.push_back(storage_word("gaps", "gaps_", kGapWords));
     words.push_back({{{"blocks{blocks}", {}}}, true});
     words.push_back({{{"nsg{nsg}", {}}}, true});
+    words.push_back({{{"far", {{"far", 1}}}}, true});
     return words;
   }();
   return all;
@@ -424,6 +432,7 @@ std::string name_of(std::span<const std::int64_t> v, std::string_view fixture, i
   add(kGaps, "gaps_", kGapWords);
   if (v[kBlocks] != 1) name += fmt::format("/blocks{}", v[kBlocks]);
   if (v[kNsg] != 1) name += fmt::format("/nsg{}", v[kNsg]);
+  if (v[kFar] != 0) name += "/far";
   return name + fmt::format("/{}/s{}", fixture, seed);
 }
 
@@ -440,6 +449,7 @@ class SpecialMaker {
       if (kind == 4 || kind == 5) add(special_.own, {{kMask, kind}, {kQueries, 1}, {kKeys, 33}}, 3);
       if (mask.values[1].second != 0) add_windows_behind(mask);
     }
+    add_gigabytes();
     // Numbers of keys, of heads times sizes, and of queries that 16 bits, 64 heads and 256 rows do not hold.
     add(special_.longer, {{kQueries, 1}, {kKeys, 65600}}, 1, "one_key_far");
     add(special_.longer, {{kQueries, 1}, {kKeys, 65600}}, 1, "needle");
@@ -468,18 +478,75 @@ class SpecialMaker {
     }
   }
 
-  // Only if [limits] admit it and it is possible.
-  void add(std::vector<std::string_view>& cases, const std::vector<Given>& given, int seed, std::string_view fixture = "gauss") {
+  // Byte offsets of more than 31 bits: by gaps between rows, with and without a mask, and by the room of each kind of cache.
+  void add_gigabytes() {
+    const std::vector<Level>& gaps = levels_of("gaps");
+    if (!gaps.empty() && gaps.back().values[0].second != 0) {
+      const std::vector<Given> far = {gaps.back().values[0], {kFar, 1}};
+      add_to_several(far);
+      const std::vector<Level>& planes = levels_of("mask_planes");
+      for (const std::int64_t mask : {4, 5}) {
+        if (!planes.empty() && planes.back().values[0].second != 0)
+          add_to_several({far[0], far[1], {kMask, mask}, planes.back().values[0], {kMaskGaps, 1}});
+      }
+    }
+    std::int64_t kind = 0;
+    for (const Level& cache : levels_of("cache")) {
+      if (cache.values[0].second == std::exchange(kind, cache.values[0].second)) continue;
+      std::vector<Given> given = cache.values;
+      for (const std::int64_t batches : {2, 1}) {
+        given[1].second = gigabytes_of_room(cache, batches);
+        if (given[1].second > 0 && add_to(given, batches)) break;
+      }
+    }
+  }
+
+  // Rows behind the keys with which the last head, batch or half of the pages lies behind byte 2^31; 0 if nothing does that.
+  [[nodiscard]] std::int64_t gigabytes_of_room(const Level& cache, std::int64_t batches) const {
+    const std::int64_t heads = several_heads() ? several_heads()->values[1].second : first_[kKvHeads];
+    std::array<std::int64_t, kAxisCount> values = first_;
+    values[kBatch] = batches;
+    const Shape shape = shape_of(values, 1);
+    const ElementSize element = element_size(shape.k);
+    const auto row_bytes = static_cast<std::int64_t>(shape.dk / element.coordinates * element.bytes);
+    constexpr std::int64_t kFarBytes = std::int64_t{1} << 31U;
+    if (cache.values[0].second == static_cast<std::int64_t>(Cache::contiguous)) return 0;
+    if (cache.values[0].second == static_cast<std::int64_t>(Cache::paged)) return 2 * kFarBytes / row_bytes / heads / batches;
+    const std::int64_t before = shape.layout == Layout::blhd ? (batches - 1) * heads : batches * heads - 1;
+    return before == 0 ? 0 : kFarBytes / row_bytes / before + 1;
+  }
+
+  [[nodiscard]] const Level* several_heads() const {
+    const std::vector<Level>& heads = levels_of("heads");
+    const auto found = std::ranges::find_if(heads, [](const Level& level) { return level.values[1].second > 1; });
+    return found == heads.end() ? nullptr : &*found;
+  }
+
+  // A short case with several key/value heads, if there are.
+  bool add_to(std::vector<Given> given, std::int64_t batches) {
+    given.insert(given.end(), {{kBatch, batches}, {kKeys, 65}});
+    if (const Level* heads = several_heads()) given.insert(given.end(), heads->values.begin(), heads->values.end());
+    return add(special_.own, given, 1);
+  }
+
+  // With two batches if that is possible.
+  void add_to_several(const std::vector<Given>& given) {
+    if (!add_to(given, 2)) add_to(given, 1);
+  }
+
+  // Only if [limits] admit it and it is possible. Returns whether it is.
+  bool add(std::vector<std::string_view>& cases, const std::vector<Given>& given, int seed, std::string_view fixture = "gauss") {
     std::array<std::int64_t, kAxisCount> values = first_;
     for (const auto& [axis, value] : given) values[axis] = value;
     for (const kernels::AxisLimit& limit : limits_) {
       const auto axis = std::ranges::find(axes(), limit.axis, &Axis::name) - axes().begin();
       if (std::cmp_equal(axis, axes().size()) ||
           std::ranges::find(limit.values, values[static_cast<std::size_t>(axis)]) == limit.values.end())
-        return;
+        return false;
     }
-    if (!is_possible(values, first_)) return;
+    if (!is_possible(values, first_)) return false;
     cases.push_back(special_.names.emplace_back(name_of(values, fixture, seed)));
+    return true;
   }
 
   const std::vector<FactorTable>& tables_;
@@ -518,6 +585,7 @@ Family family_with(const std::vector<FactorTable>& factor_tables) {
                 .realise =
                     [tables, first = first_values(*tables)](std::span<const int> levels, Values values) {
                       std::ranges::fill(values, kOpen);
+                      values[kFar] = 0;
                       for (std::size_t factor = 0; factor < tables->size(); ++factor) {
                         if (levels[factor] < 0) continue;
                         for (const auto& [axis, value] : (*tables)[factor].levels[static_cast<std::size_t>(levels[factor])].values)

@@ -30,11 +30,11 @@ constexpr float kHidden = -std::numeric_limits<float>::infinity();
 // The bits of a number that half represents exactly.
 std::uint16_t half_bits(double value) { return std::bit_cast<std::uint16_t>(static_cast<_Float16>(value)); }
 
-void put(std::vector<std::byte>& bytes, std::size_t at, const auto& value) { std::memcpy(bytes.data() + at, &value, sizeof value); }
+void put(std::span<std::byte> bytes, std::size_t at, const auto& value) { std::memcpy(&bytes[at], &value, sizeof value); }
 
 // Stores 32 numbers as a block with a scale in half, and replaces them by what the block says. As ggml's formats do: q8_0 is scale and 32
 // signed bytes; q4_0 is scale and 16 bytes, low halves first, each half minus 8; q4_1 has a minimum in half too.
-void store_block(Storage type, Row values, std::vector<std::byte>& bytes, std::size_t at) {
+void store_block(Storage type, Row values, std::span<std::byte> bytes, std::size_t at) {
   const auto [low, high] = std::ranges::minmax(values);
   const double most = std::max(std::abs(low), std::abs(high));
   const bool has_minimum = type == Storage::q4_1;
@@ -62,21 +62,27 @@ void store_block(Storage type, Row values, std::vector<std::byte>& bytes, std::s
   }
 }
 
-// Stores a row from byte `at` on, and replaces its numbers by the stored ones.
-void store_row(Storage type, Row row, std::vector<std::byte>& bytes, std::size_t at) {
+// The bytes that a row of so many numbers has.
+std::size_t row_bytes(Storage type, std::size_t numbers) {
+  const ElementSize element = element_size(type);
+  return numbers / element.coordinates * element.bytes;
+}
+
+// Stores a row, and replaces its numbers by the stored ones.
+void store_row(Storage type, Row row, std::span<std::byte> bytes) {
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (type == Storage::float32) {
       row[i] = static_cast<double>(static_cast<float>(row[i]));
-      put(bytes, at + 4 * i, static_cast<float>(row[i]));
+      put(bytes, 4 * i, static_cast<float>(row[i]));
     } else if (type == Storage::half) {
       row[i] = oracles::round_to_half(row[i]);
-      put(bytes, at + 2 * i, half_bits(row[i]));
+      put(bytes, 2 * i, half_bits(row[i]));
     } else if (type == Storage::bfloat) {
       const std::uint16_t bits = fixtures::bfloat_bits(row[i]);
       row[i] = oracles::bfloat_value(bits);
-      put(bytes, at + 2 * i, bits);
+      put(bytes, 2 * i, bits);
     } else if (i % 32 == 0) {
-      store_block(type, row.subspan(i, 32), bytes, at + i / 32 * element_size(type).bytes);
+      store_block(type, row.subspan(i, 32), bytes, i / 32 * element_size(type).bytes);
     }
   }
 }
@@ -191,12 +197,6 @@ class Recipe {
       size_{shape_.seed, Stream::value_size}, noise_{shape_.seed, Stream::noise}, where_{shape_.seed, Stream::place};
 };
 
-std::vector<std::byte> poisoned(std::size_t size) {
-  std::vector<std::byte> bytes(size);
-  for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(metal::kReadPoisonWord >> i % 4 * 8);
-  return bytes;
-}
-
 class Maker {
  public:
   Maker(const Shape& shape, const Source& source, const kernels::Variant& variant)
@@ -219,7 +219,7 @@ class Maker {
 
   Inputs make() {
     for (const auto& [name, placed] : layouts_.all()) {
-      if (name != "out" && name != "lse") made_.bytes.try_emplace(std::string(placed.buffer), poisoned(layouts_.bytes(placed.buffer)));
+      if (name != "out" && name != "lse") made_.memory.try_emplace(std::string(placed.buffer), layouts_.bytes(placed.buffer));
     }
     make_queries();
     make_rows("k", shape_.k, shape_.dk, made_.k, &Recipe::key);
@@ -230,7 +230,7 @@ class Maker {
   }
 
  private:
-  std::vector<std::byte>& bytes_of(std::string_view tensor) { return made_.bytes.find(layouts_.at(tensor).buffer)->second; }
+  Memory& memory_of(std::string_view tensor) { return made_.memory.find(layouts_.at(tensor).buffer)->second; }
 
   // Row `index` of a tensor of the file.
   void copy_row(std::string_view path, std::size_t index, Row row) const {
@@ -249,7 +249,7 @@ class Maker {
             copy_row("inputs/q", index, row);
           else
             recipe_.query(index, kv_head, row);
-          store_row(shape_.q, row, bytes_of("q"), layouts_.at("q").byte_of({b, h, i, 0}));
+          store_row(shape_.q, row, memory_of("q").at(layouts_.at("q").byte_of({b, h, i, 0}), row_bytes(shape_.q, shape_.dk)));
           made_.q.insert(made_.q.end(), row.begin(), row.end());
         }
       }
@@ -285,7 +285,7 @@ class Maker {
           } else {
             std::ranges::fill(row, 0.0);
           }
-          store_row(type, row, bytes_of(name), row_at(placed, b, g, j));
+          store_row(type, row, memory_of(name).at(row_at(placed, b, g, j), row_bytes(type, width)));
           if (j < shape_.keys)
             std::ranges::copy(row, values.begin() + static_cast<std::ptrdiff_t>(((b * shape_.kv_heads + g) * shape_.keys + j) * width));
         }
@@ -322,27 +322,27 @@ class Maker {
   void make_mask() {
     if (shape_.mask < Mask::boolean) return;
     const Placed& placed = layouts_.at("mask");
-    std::vector<std::byte>& bytes = bytes_of("mask");
+    const std::size_t row_size = shape_.keys * static_cast<std::size_t>(placed.tensor.element_bytes);
     const std::size_t batches = shape_.mask_per_batch ? shape_.batches : 1;
     const std::size_t heads = shape_.mask_per_head ? shape_.heads : 1;
     for (std::size_t b = 0; b < batches; ++b) {
       for (std::size_t h = 0; h < heads; ++h) {
         for (std::size_t i = 0; i < shape_.queries; ++i) {
+          const std::span<std::byte> row = memory_of("mask").at(placed.byte_of({b, h, i, 0}), row_size);
           for (std::size_t j = 0; j < shape_.keys; ++j) {
             float value = mask_value(b * heads + h, i, j);
-            const std::size_t at = placed.byte_of({b, h, i, j});
             if (shape_.mask == Mask::boolean) {
-              bytes[at] = value == kHidden ? std::byte{0} : std::byte{1};
+              row[j] = value == kHidden ? std::byte{0} : std::byte{1};
             } else if (shape_.mask_type == Storage::half) {
               const double stored = oracles::round_to_half(static_cast<double>(value));
-              put(bytes, at, half_bits(stored));
+              put(row, 2 * j, half_bits(stored));
               value = static_cast<float>(stored);
             } else if (shape_.mask_type == Storage::bfloat) {
               const std::uint16_t bits = fixtures::bfloat_bits(static_cast<double>(value));
-              put(bytes, at, bits);
+              put(row, 2 * j, bits);
               value = static_cast<float>(oracles::bfloat_value(bits));
             } else {
-              put(bytes, at, value);
+              put(row, 4 * j, value);
             }
             made_.mask.push_back(value);
           }
@@ -360,17 +360,19 @@ class Maker {
       const double step = max_bias_ / static_cast<double>(largest) / (h < largest ? 1.0 : 2.0);
       const double power = h < largest ? static_cast<double>(h + 1) : static_cast<double>(2 * (h - largest) + 1);
       made_.slopes.push_back(static_cast<float>(math::exp2(-step * power)));
-      put(bytes_of("slopes"), 4 * h, made_.slopes.back());
+      put(memory_of("slopes").at(4 * h, 4), 0, made_.slopes.back());
       const bool is_given = source_.is_file() && shape_.sinks;
       double sink = is_given ? static_cast<double>(given_.find("inputs/sinks")->second[h]) : recipe_.sink(h);
-      store_row(shape_.sink_type, {&sink, 1}, bytes_of("sinks"), h * element_size(shape_.sink_type).bytes);
+      const std::size_t sink_bytes = row_bytes(shape_.sink_type, 1);
+      store_row(shape_.sink_type, {&sink, 1}, memory_of("sinks").at(h * sink_bytes, sink_bytes));
       if (shape_.sinks) made_.sinks.push_back(static_cast<float>(sink));
     }
     for (std::size_t b = 0; b < shape_.batches; ++b) {
-      put(bytes_of("kv_len"), 4 * b, static_cast<std::int32_t>(shape_.kv_len[b]));
+      put(memory_of("kv_len").at(4 * b, 4), 0, static_cast<std::int32_t>(shape_.kv_len[b]));
       if (shape_.cache != Cache::paged) continue;
       for (std::size_t page = 0; page < shape_.pages(); ++page)
-        put(bytes_of("block_table"), layouts_.at("block_table").byte_of({b, page}), static_cast<std::int32_t>(block_of(shape_, b, page)));
+        put(memory_of("block_table").at(layouts_.at("block_table").byte_of({b, page}), 4), 0,
+            static_cast<std::int32_t>(block_of(shape_, b, page)));
     }
   }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "families/attention/layout.h"
+#include "families/attention/memory.h"
 #include "families/source.h"
 
 namespace assay::families::attention {
@@ -18,7 +19,7 @@ struct Inputs {
   std::vector<float> q, k, v, sinks;
   std::vector<float> mask;  // [planes, queries, keys]: what is added; minus infinity hides. Empty without a stored mask
   std::vector<float> slopes;
-  std::map<std::string, std::vector<std::byte>, std::less<>> bytes;  // by buffer, gaps and rows behind the keys poisoned
+  std::map<std::string, Memory, std::less<>> memory;  // by buffer, gaps and rows behind the keys poisoned
 
   // What is added to the scores of one query; empty if every key is seen and nothing is added. Refers to this object and `shape`.
   [[nodiscard]] oracles::BiasRow bias(const Shape& shape) const;

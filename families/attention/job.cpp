@@ -179,7 +179,7 @@ Job job(const JobRequest& request) {
   Job job{.inputs = data, .row_length = shape.dv};
 
   std::map<std::string_view, std::size_t> numbers;  // of buffers
-  for (const auto& [name, bytes] : data->inputs.bytes) numbers.emplace(name, job.add(input_buffer(name, bytes)));
+  for (const auto& [name, memory] : data->inputs.memory) numbers.emplace(name, job.add(memory.buffer(name)));
   JobBuffer stored = output_buffer("out", data->layouts.bytes("out"));
   stored.element = scalar_of(shape.out);
   const std::size_t out = numbers["out"] = job.add(std::move(stored));

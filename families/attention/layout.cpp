@@ -46,6 +46,13 @@ std::size_t gap_of(const Shape& shape, std::string_view tensor) {
   return shape.gaps == Gaps::all ? 4 : 0;
 }
 
+// With `far`, elements between each two of `places` places that put the last one behind byte 2^31 of the buffer; whole units of 16.
+std::size_t far_gap(const Shape& shape, std::size_t places, std::size_t element_bytes) {
+  constexpr std::size_t kUnit = 16;
+  if (!shape.is_far || places < 2) return 0;
+  return (std::size_t{1} << 31U) / (places - 1) / element_bytes / kUnit * kUnit + kUnit;
+}
+
 // Rows of `heads` heads, in the layout of the case.
 kernels::NamedTensor rows(const Shape& shape, std::string_view tensor, std::string_view outer, std::size_t outer_count, std::size_t heads,
                           std::string_view row, std::size_t row_count, std::size_t width, Storage type) {
@@ -56,8 +63,11 @@ kernels::NamedTensor rows(const Shape& shape, std::string_view tensor, std::stri
   const Extent dim{"dim", width / element.coordinates, gap};
   const Extent first{outer, outer_count};
   const bool is_token_major = shape.layout == Layout::blhd;
-  const std::vector<Extent> order = is_token_major ? std::vector<Extent>{first, {row, row_count, outer_gap}, {"head", heads, 2 * gap}, dim}
-                                                   : std::vector<Extent>{first, {"head", heads, outer_gap}, {row, row_count, 2 * gap}, dim};
+  const std::size_t places = outer_count * (is_token_major ? row_count : heads);
+  const std::size_t inner_gap = 2 * gap + (gap == 0 || tensor == "out" ? 0 : far_gap(shape, places, element.bytes));
+  const std::vector<Extent> order = is_token_major
+                                        ? std::vector<Extent>{first, {row, row_count, outer_gap}, {"head", heads, inner_gap}, dim}
+                                        : std::vector<Extent>{first, {"head", heads, outer_gap}, {row, row_count, inner_gap}, dim};
   return ordered(dense(order, element.bytes), {outer, "head", row, "dim"});
 }
 
@@ -78,8 +88,9 @@ kernels::NamedTensor mask_of(const Shape& shape) {
   const std::size_t gap = shape.mask_gaps ? 16 / bytes : 0;
   const std::size_t batches = shape.mask_per_batch ? shape.batches : 1;
   const std::size_t heads = shape.mask_per_head ? shape.heads : 1;
+  const std::size_t plane_gap = 2 * gap + (gap == 0 ? 0 : far_gap(shape, batches * heads, bytes));
   kernels::NamedTensor mask =
-      dense({{"batch", batches, 0}, {"head", heads, 0}, {"query", shape.queries, 2 * gap}, {"key", shape.keys, gap}}, bytes);
+      dense({{"batch", batches, 0}, {"head", heads, 0}, {"query", shape.queries, plane_gap}, {"key", shape.keys, gap}}, bytes);
   mask.axes[0].extent = static_cast<std::int64_t>(shape.batches);
   mask.axes[1].extent = static_cast<std::int64_t>(shape.heads);
   if (!shape.mask_per_batch) mask.axes[0].stride = 0;

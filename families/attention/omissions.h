@@ -33,7 +33,9 @@ namespace assay::families {
        .sentence = "Entries of the block table behind the end of a batch are valid. Batches share their first page only."},
       {.id = "mask_bytes", .sentence = "Boolean masks hold the bytes 0 and 1 only."},
       {.id = "infinite_inputs", .sentence = "Inputs that a kernel may use are finite."},
-      {.id = "long_contexts", .sentence = "No tensor has more than 2^31 bytes, and no batch more than 2^21 keys."},
+      {.id = "long_contexts",
+       .sentence = "Only in cases `far` and with a room of millions have tensors more than 2^31 bytes, never the output. No batch has more "
+                   "than 2^21 keys."},
       {.id = "alignment", .sentence = "Gaps are multiples of 16 bytes, and all rows begin at multiples of their element."},
   };
 }

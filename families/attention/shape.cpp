@@ -71,6 +71,7 @@ Shape shape_of(std::span<const std::int64_t> v, std::uint64_t seed) {
   shape.layout = static_cast<Layout>(v[kLayout]);
   shape.kv_batches = v[kSharedKv] != 0 ? 1 : shape.batches;
   shape.gaps = static_cast<Gaps>(v[kGaps]);
+  shape.is_far = v[kFar] != 0;
   shape.blocks = size(kBlocks);
   shape.nsg = size(kNsg);
   shape.seed = seed;
@@ -95,6 +96,7 @@ void validate(const Case& test_case) {
   if (!has_whole_blocks(shape.v, shape.dv)) throw std::invalid_argument(fmt::format("dv = {}: blocks of v have 32 coordinates", shape.dv));
   if (shape.cache == Cache::ring && shape.ring_start >= shape.capacity)
     throw std::invalid_argument(fmt::format("ring_start = {}: must be below the capacity, {}", shape.ring_start, shape.capacity));
+  if (shape.is_far && shape.gaps == Gaps::none) throw std::invalid_argument("far: only with gaps between rows, which are then large");
   const bool is_windowed = shape.mask == Mask::window || shape.mask == Mask::causal_window;
   if (is_windowed != (shape.window != 0))
     throw std::invalid_argument(fmt::format("window = {}: only, and always, with a mask of windows", shape.window));

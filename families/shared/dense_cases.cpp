@@ -90,6 +90,9 @@ void draw_values(Draw& draw, std::span<std::int64_t> values) {
   const auto most = static_cast<std::int64_t>(std::sqrt(static_cast<double>(pairs)));
   values[kQueries] = draw.between(2, std::min<std::int64_t>(80, most));
   values[kKvLen] = draw.between(values[kQueries], std::min<std::int64_t>(1100, pairs / values[kQueries]));
+  // bf16_prefill copies an incomplete tile of keys row by row, as if rows had no gaps; those of tokens have.
+  constexpr std::int64_t kTile = 64;
+  if (values[kKvLayout] == kTokensOfHeads) values[kKvLen] = (values[kKvLen] + kTile - 1) / kTile * kTile;
   values[kRoom] = draw.between(0, 80);
   if (values[kMaskType] == kWindowed) values[kWindow] = draw.between(1, values[kKvLen] + 1);
   values[kMaskBatches] = is_shared_by_batches ? 1 : values[kBatches];

@@ -22,10 +22,11 @@ constexpr std::array<SymptomWord, 6> kWords = {{{"nan", Symptom::nan},
                                                 {"crashed", Symptom::crashed},
                                                 {"timeout", Symptom::timeout},
                                                 {"rejected", Symptom::rejected}}};
-constexpr std::array kHazardKinds = {
-    metal::HazardKind::barrier_divergence, metal::HazardKind::dispatch_hazard,    metal::HazardKind::invalid_access,
-    metal::HazardKind::out_of_bounds,      metal::HazardKind::uninitialised_read, metal::HazardKind::misaligned_access,
-    metal::HazardKind::threadgroup_race,   metal::HazardKind::unfenced_barrier,   metal::HazardKind::device_race};
+constexpr std::array kHazardKinds = {metal::HazardKind::barrier_divergence, metal::HazardKind::dispatch_hazard,
+                                     metal::HazardKind::invalid_access,     metal::HazardKind::out_of_bounds,
+                                     metal::HazardKind::uninitialised_read, metal::HazardKind::misaligned_access,
+                                     metal::HazardKind::threadgroup_race,   metal::HazardKind::unfenced_barrier,
+                                     metal::HazardKind::device_race,        metal::HazardKind::lost_index_bits};
 
 std::string word_of(metal::HazardKind kind) {
   std::string word(metal::to_string(kind));

@@ -45,10 +45,12 @@ std::vector<Threadgroup::Memory> Threadgroup::memories() const {
   return all;
 }
 
-// `buffers`: what the access may be to (Strays::buffers_of()), or 0. If it is one buffer, the address counts from there, however far it is.
+// `buffers`: what the access may be to (Strays::buffers_of()), or 0. If it is one buffer, the address counts from there, however far it is;
+// but an address in the pages that no process can map comes from a null pointer.
 std::string Threadgroup::describe_address(const void* address, std::uint32_t buffers) const {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
-  const bool is_one = std::has_single_bit(buffers) && buffers != std::uint32_t{1} << abi::kMaxBuffers;
+  constexpr std::uintptr_t kFirstMappable = 1U << 16U;
+  const bool is_one = at >= kFirstMappable && std::has_single_bit(buffers) && buffers != std::uint32_t{1} << abi::kMaxBuffers;
   for (const Memory& memory : memories()) {
     const auto first = reinterpret_cast<std::uintptr_t>(memory.data);
     const std::size_t size = memory.size;

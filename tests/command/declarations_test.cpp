@@ -69,7 +69,7 @@ TEST_F(CliDeclarations, KeysAndValuesInHalfPassIfDeclaredAndTheRunPointsThere) {
   EXPECT_THAT(declared.output, HasSubstr("keys half, values bf16 (tiles in half)"));
   const Outcome silent = run_assay(kTies + described(text, ""));
   EXPECT_EQ(silent.status, 1) << silent.output;
-  EXPECT_THAT(silent.output, HasSubstr("a kernel that stores keys, values or intermediate results so declares it in [accuracy]"));
+  EXPECT_THAT(silent.output, HasSubstr("A kernel that stores keys, values or intermediate results so declares it in [accuracy]"));
   EXPECT_THAT(run_assay(kTies + described(text, "[accuracy]\nscores = \"half\"\nreason = \"x\"\n")).output,
               HasSubstr("unknown key 'scores' in [accuracy]; accepted: dot_depth, accumulator, accumulator_keys, stores, merge_store, "
                         "reason, keys, values"));

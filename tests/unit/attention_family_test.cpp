@@ -49,8 +49,13 @@ std::vector<std::int64_t> strides(const Layouts& layouts, std::string_view tenso
   return all;
 }
 
+// The bytes of a buffer without gigabytes.
+std::span<const std::byte> stored(const Inputs& inputs, std::string_view buffer) {
+  return inputs.memory.find(buffer)->second.buffer(buffer).contents[0].bytes;
+}
+
 template <typename T>
-T at(const std::vector<std::byte>& bytes, std::size_t offset) {
+T at(std::span<const std::byte> bytes, std::size_t offset) {
   T value{};
   std::memcpy(&value, bytes.data() + offset, sizeof value);
   return value;
@@ -91,6 +96,29 @@ TEST(AttentionLayout, GapsDifferBetweenTensorsAndAxes) {
   EXPECT_THAT(strides(all, "k"), ElementsAre(4792, 2392, 72, 1));
   EXPECT_THAT(strides(all, "q"), ElementsAre(1272, 312, 88, 1));
   EXPECT_THAT(strides(all, "out"), ElementsAre(1440, 352, 96, 1));
+}
+
+// Where the last row of a tensor begins.
+std::size_t last_row(const std::string& words, std::string_view tensor) {
+  const Placed placed = Layouts(shape(words)).at(tensor);
+  std::size_t element = 0;
+  for (const auto& axis : placed.tensor.axes) {
+    if (axis.name != "dim") element += static_cast<std::size_t>((axis.extent - 1) * axis.stride);
+  }
+  return element * static_cast<std::size_t>(placed.tensor.element_bytes);
+}
+
+TEST(AttentionLayout, FarTensorsHaveMoreThanTwoGigabytes) {
+  constexpr std::size_t kFar = std::size_t{1} << 31U;
+  const std::string all = "half/d64x64/b2/h4x2/q1/k33/boolean/planes_both/mask_gaps/gaps_all/far";
+  for (const std::string_view tensor : {"q", "k", "v", "mask"}) {
+    EXPECT_GT(last_row(all, tensor), kFar) << tensor;
+    EXPECT_LT(last_row(all, tensor), kFar + kFar / 16) << tensor;
+  }
+  EXPECT_LT(last_row(all, "out"), 1U << 16U);
+  EXPECT_GT(last_row("float/d64x64/b1/h1x1/q1/k33/k_q8_0/nomask/blhd/gaps_kv/far", "k"), kFar) << "tokens are far apart";
+  EXPECT_LT(last_row("half/d64x64/b2/h4x2/q1/k33/nomask/gaps_kv/far", "q"), 1U << 16U);
+  EXPECT_THROW(families::find_family("attention").validate(parsed("half/d64x64/b2/h4x2/q1/k33/nomask/far")), std::invalid_argument);
 }
 
 TEST(AttentionLayout, MasksHaveAStrideOfZeroWhereTheyAreShared) {
@@ -168,10 +196,21 @@ TEST(AttentionInputs, StoredMasksOfEveryThirdSeedHideWholeRows) {
   }
 }
 
+TEST(AttentionInputs, LargeBuffersHaveRowsOnly) {
+  const Inputs inputs = inputs_of(shape("half/d64x64/b1/h2x2/q1/k2/nomask/room20000000"));
+  const families::JobBuffer buffer = inputs.memory.at("k").buffer("k");
+  constexpr std::size_t kHead = std::size_t{20'000'002} * 128;
+  EXPECT_EQ(buffer.size, 2 * kHead);
+  EXPECT_EQ(buffer.gap, families::Gap::untouched);
+  ASSERT_EQ(buffer.contents.size(), 4U);
+  EXPECT_EQ(buffer.contents[3].at, kHead + 128);
+  EXPECT_EQ(static_cast<float>(oracles::half_value(at<std::uint16_t>(buffer.contents[3].bytes, 126))), inputs.k.back());
+}
+
 TEST(AttentionInputs, EightBitBlocks) {
   const Shape of = shape("float/d64x64/b1/h1x1/q1/k2/k_q8_0/nomask");
   const Inputs inputs = inputs_of(of);
-  const std::vector<std::byte>& bytes = inputs.bytes.at("k");
+  const std::span<const std::byte> bytes = stored(inputs, "k");
   ASSERT_EQ(bytes.size(), 2U * 2 * 34);
   std::int8_t largest = 0;
   for (std::size_t i = 0; i < 64; ++i) {
@@ -186,14 +225,14 @@ TEST(AttentionInputs, EightBitBlocks) {
 TEST(AttentionInputs, FourBitBlocks) {
   const Inputs plain = inputs_of(shape("float/d64x64/b1/h1x1/q1/k2/k_q4_0/nomask"));
   const Inputs with_minimum = inputs_of(shape("float/d64x64/b1/h1x1/q1/k2/k_q4_1/nomask"));
-  const std::vector<std::byte>& bytes = plain.bytes.at("k");
-  const std::vector<std::byte>& more = with_minimum.bytes.at("k");
+  const std::span<const std::byte> bytes = stored(plain, "k");
+  const std::span<const std::byte> more = stored(with_minimum, "k");
   ASSERT_EQ(bytes.size(), 2U * 2 * 18);
   ASSERT_EQ(more.size(), 2U * 2 * 20);
   int lowest = 15;
   std::set<int> codes;
   for (int i = 0; i < 32; ++i) {
-    const auto code = [&](const std::vector<std::byte>& all, std::size_t first) {
+    const auto code = [&](std::span<const std::byte> all, std::size_t first) {
       const int both = std::to_integer<int>(all[first + static_cast<std::size_t>(i % 16)]);
       return i < 16 ? both & 15 : both >> 4;
     };
@@ -210,7 +249,7 @@ TEST(AttentionInputs, FourBitBlocks) {
 
 TEST(AttentionInputs, WhatLiesBehindTheKeysIsPoisonUnlessDeclared) {
   const Shape of = shape("float/d64x64/b1/h1x1/q1/k2/nomask/room40");
-  const auto row = [&](const Inputs& inputs, std::size_t key) { return at<float>(inputs.bytes.at("k"), key * 256); };
+  const auto row = [&](const Inputs& inputs, std::size_t key) { return at<float>(stored(inputs, "k"), key * 256); };
   EXPECT_TRUE(std::isnan(row(inputs_of(of), 2)));
   const Inputs readable = inputs_of(of, "[limits]\ndk = [64]\n[attention]\nreads_padding = 32\n");
   EXPECT_TRUE(std::isfinite(row(readable, 2)));
@@ -223,8 +262,8 @@ TEST(AttentionInputs, RingsAndSinks) {
   const Inputs inputs = inputs_of(of);
   EXPECT_EQ(of.slot(0), 5U);
   EXPECT_EQ(of.slot(3), 0U);
-  EXPECT_EQ(static_cast<float>(oracles::half_value(at<std::uint16_t>(inputs.bytes.at("k"), 0))), inputs.k[3 * 64]);
-  EXPECT_EQ(static_cast<float>(oracles::half_value(at<std::uint16_t>(inputs.bytes.at("sinks"), 2))), inputs.sinks[1]);
+  EXPECT_EQ(static_cast<float>(oracles::half_value(at<std::uint16_t>(stored(inputs, "k"), 0))), inputs.k[3 * 64]);
+  EXPECT_EQ(static_cast<float>(oracles::half_value(at<std::uint16_t>(stored(inputs, "sinks"), 2))), inputs.sinks[1]);
 }
 
 TEST(AttentionInputs, SlopesOfAlibi) {
@@ -321,6 +360,25 @@ TEST(AttentionLimits, PairsWindowsAndPagesOutsideOfTheTablesAreTested) {
     EXPECT_EQ(test_case.at("h") * 1000 + test_case.at("g"), 12003);
     EXPECT_EQ(test_case.at("window") * 1000 + test_case.at("page_size"), 100064);
   }
+}
+
+TEST(AttentionCases, SomeHaveMoreThanTwoGigabytes) {
+  const auto large = [](const std::string& limits) {
+    std::vector<std::string> names;
+    for (const harness::Case& test_case : harness::suite_cases(harness::Suite::gate, variant_of("[limits]\n" + limits), 0)) {
+      if (test_case.at("far") != 0 || test_case.at("room") > 1'000'000) names.push_back(harness::format_case(test_case));
+    }
+    std::ranges::sort(names);
+    return names;
+  };
+  const std::string small = "dk = [64]\ntype = [\"half\"]\n";
+  EXPECT_THAT(large(small + "gaps = [\"no\", \"kv\"]\nmask = [\"none\", \"boolean\"]\nmask_planes = [\"shared\", \"head\"]\nmask_gaps = "
+                            "[\"no\", \"yes\"]\n"),
+              ElementsAre("mine/half/d64x64/b2/h4x4/q1/k65/boolean/planes_head/mask_gaps/gaps_kv/far/gauss/s1",
+                          "mine/half/d64x64/b2/h4x4/q1/k65/nomask/gaps_kv/far/gauss/s1"));
+  EXPECT_THAT(large(small + "cache = [\"contiguous\", \"capacity\"]\n"),
+              ElementsAre("mine/half/d64x64/b2/h4x4/q1/k65/nomask/room2396746/gauss/s1"));
+  EXPECT_THAT(large(small + "b = [1]\nh = [4]\ng = [1]\ncache = [\"capacity\"]\n"), IsEmpty()) << "one head has nothing behind it";
 }
 
 TEST(AttentionCases, NamesParseBack) {

@@ -88,10 +88,11 @@ std::string describe(const harness::Judgement& judgement) {
 // The depth of the contract's own tree (kernels/variants/tq4_v1): what a bound may be tightened to in the order `contract`.
 constexpr std::size_t kContractDepth = 13;
 
-std::vector<std::string> decode_fixture_names() {
+// All, or those that every shape may have: bounds of the others are informative only for the shapes that they are made for.
+std::vector<std::string> decode_fixture_names(bool is_for_every_shape) {
   std::vector<std::string> names;
   for (const fixtures::Fixture& fixture : fixtures::all_fixtures()) {
-    if (fixture.decode != nullptr) names.emplace_back(fixture.name);
+    if (fixture.decode != nullptr && (fixture.for_every_shape || !is_for_every_shape)) names.emplace_back(fixture.name);
   }
   return names;
 }
@@ -122,14 +123,15 @@ TEST_P(EveryFixture, RightArithmeticStaysInsideTheBoundInEveryOrder) {
           judge_reference(point, inputs, options, options.dot == Order::contract ? as_contracted : in_any_order);
       EXPECT_TRUE(judgement.above_bound == 0 && judgement.nans == 0 && judgement.infs == 0)
           << "point " << seed << " nwg " << options.nwg << ": " << describe(judgement);
-      EXPECT_FALSE(judgement.mistrusted) << "point " << seed << " nwg " << options.nwg << ": " << describe(judgement);
+      EXPECT_FALSE(fixture.for_every_shape && judgement.mistrusted)
+          << "point " << seed << " nwg " << options.nwg << ": " << describe(judgement);
       largest = std::max(largest, judgement.max_ratio);
     }
   }
   RecordProperty("largest_error_over_bound", fmt::format("{}", largest));
 }
 
-INSTANTIATE_TEST_SUITE_P(BoundAttention, EveryFixture, testing::ValuesIn(decode_fixture_names()),
+INSTANTIATE_TEST_SUITE_P(BoundAttention, EveryFixture, testing::ValuesIn(decode_fixture_names(false)),
                          [](const auto& parameter) { return parameter.param; });
 
 // Each mistake with the fixture that is meant to show it.
@@ -226,7 +228,7 @@ TEST(BoundAttention, RightArithmeticStaysInsideTheBoundOverRandomCases) {
   const fixtures::Counter counter(2026, fixtures::Stream::data);
   std::uint64_t drawn = 0;
   const auto below = [&](std::uint64_t bound) { return counter.below(drawn++, bound); };
-  const std::vector<std::string> names = decode_fixture_names();
+  const std::vector<std::string> names = decode_fixture_names(true);
   double largest = 0.0;
   for (int i = 0; i < 250; ++i) {
     const std::size_t dim = below(3) == 0 ? 512 : 256;
@@ -267,7 +269,7 @@ class FlushSubnormals {
 TEST(BoundAttention, MetalProfileAllowsInexactExponentialsAndFlushingAndTheSimulatorsDoesNot) {
   bool simulator_refuses_exp = false;
   bool simulator_refuses_flush = false;
-  for (const std::string& name : decode_fixture_names()) {
+  for (const std::string& name : decode_fixture_names(false)) {
     for (const Point& point : {Point{shape_of(256, 4, 2, 300, 300, 37, 100)}, Point{shape_of(256, 2, 1, 2, 2, 0, 0)},
                                Point{shape_of(512, 2, 1, 33, 33, 1, 0)}}) {
       fixtures::DecodeInputs inputs = fixtures::find_fixture(name).decode({.shape = point.shape, .seed = 21});
