@@ -72,16 +72,21 @@ TEST_F(CudaGpu, IsAskedInThisOrder) {
   EXPECT_CALL(driver_, load_module("the PTX", 0, _, _));
   EXPECT_CALL(driver_, find_function(_, StrEq("__assay_kernel"), _));
   EXPECT_CALL(driver_, allocate(_, _));
-  EXPECT_CALL(driver_, fill(_, metal::kMarginPoisonWord, _));
-  EXPECT_CALL(driver_, copy_in(_, bytes_.data(), 1000));
-  EXPECT_CALL(driver_, copy_in(_, _, 8));
+  // Both blocks with their guards, as the host has laid them out.
+  constexpr std::size_t kAll = Arena::kGuardBytes + 1024 + 2 * Arena::kGuardBytes + 256 + Arena::kGuardBytes;
+  EXPECT_CALL(driver_, copy_in(_, _, kAll)).WillOnce([&](Address to, const void* from, std::size_t bytes) {
+    const auto* image = static_cast<const std::uint8_t*>(from);
+    std::uint32_t guard = 0;
+    std::memcpy(&guard, image, sizeof guard);
+    EXPECT_EQ(guard, metal::kMarginPoisonWord);
+    EXPECT_EQ(std::memcmp(image + Arena::kGuardBytes, bytes_.data(), 1000), 0);
+    return std::memcpy(MockDriver::pointer(to), from, bytes), Status::success;
+  });
   EXPECT_CALL(driver_, record_event(_));
   EXPECT_CALL(driver_, launch(_, _, _));
   EXPECT_CALL(driver_, record_event(_));
   EXPECT_CALL(driver_, query_event(_)).WillOnce(Return(Status::not_ready)).WillOnce(Return(Status::success));
-  EXPECT_CALL(driver_, copy_out(bytes_.data(), _, 1000));
-  EXPECT_CALL(driver_, copy_out(_, _, Arena::kGuardBytes));
-  EXPECT_CALL(driver_, copy_out(_, _, _));
+  EXPECT_CALL(driver_, copy_out(_, _, kAll));
   EXPECT_CALL(driver_, release(_));
   EXPECT_CALL(driver_, destroy_context(_));
   Gpu gpu(driver_, 0);
@@ -157,6 +162,27 @@ TEST_F(CudaGpu, StrayWritesAreHazards) {
     EXPECT_EQ(report.hazards.front().function, "twice");
     EXPECT_EQ(report.hazards.front().message,
               "invalid access: a thread wrote " + std::string(side) + " the 1000 bytes of buffer 0 ('out')");
+  }
+}
+
+// Blocks that are too large to travel together are copied and guarded one by one.
+TEST_F(CudaGpu, StrayWritesBesideLargeBuffersAreHazards) {
+  bytes_.resize(std::size_t{40} << 20);
+  for (const auto& [offset, side] : {std::pair{std::ptrdiff_t{(40 << 20) - 8}, "behind"}, std::pair{std::ptrdiff_t{-9}, "before"}}) {
+    driver_.behave([at = offset](const std::string&, const Launch& launch, const LaunchShape&) {
+      auto* bytes = static_cast<std::uint8_t*>(MockDriver::pointer(launch.buffers[0]));
+      bytes[at] = 1;
+      bytes[0] = 77;
+      return Status::success;
+    });
+    EXPECT_CALL(driver_, fill(_, metal::kMarginPoisonWord, _));
+    EXPECT_CALL(driver_, copy_in(_, bytes_.data(), bytes_.size()));
+    EXPECT_CALL(driver_, copy_in(_, _, 8));
+    Gpu gpu(driver_, 0);
+    const WorkReport report = run(gpu, work_of());
+    ASSERT_EQ(report.hazards.size(), 1U) << side;
+    EXPECT_THAT(report.hazards.front().message, HasSubstr("a thread wrote " + std::string(side) + " the 41943040 bytes"));
+    EXPECT_EQ(bytes_[8], 77);
   }
 }
 

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -19,6 +21,8 @@ constexpr std::size_t kLarge = std::size_t{64} << 20;
 // Memory that is kept for the next work.
 constexpr std::size_t kKept = std::size_t{1} << 30;
 constexpr std::size_t kChunk = std::size_t{16} << 20;
+// Blocks and guards that travel together.
+constexpr std::size_t kTogether = std::size_t{32} << 20;
 
 std::size_t round_up(std::size_t size, std::size_t multiple) { return (size + multiple - 1) / multiple * multiple; }
 
@@ -46,6 +50,21 @@ Status for_each_page(const std::byte* data, std::size_t size, const Visit& visit
     if (const Status status = visit(first, last, (present[number] & 1U) != 0); status != Status::success) return status;
   }
   return Status::success;
+}
+
+void poison(std::span<std::byte> bytes) {
+  for (std::size_t at = 0; at < bytes.size(); at += kWord) std::memcpy(&bytes[at], &kMarginPoisonWord, kWord);
+}
+
+// `first` is the number of the first byte in the arena.
+bool is_poison(std::span<const std::byte> bytes, std::size_t first) {
+  const std::uint32_t word = std::rotr(kMarginPoisonWord, static_cast<int>(first % kWord * 8));
+  std::array<std::uint32_t, 1024> expected;
+  expected.fill(word);
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof expected) {
+    if (std::memcmp(&bytes[at], expected.data(), std::min(bytes.size() - at, sizeof expected)) != 0) return false;
+  }
+  return true;
 }
 
 bool is_zero(std::span<const std::byte> bytes) {
@@ -84,11 +103,22 @@ Status Arena::lay_out(std::span<const std::size_t> sizes) {
   // Sizes differ little from case to case.
   constexpr std::size_t kStep = std::size_t{4} << 20;
   if (const Status status = reserve(round_up(std::max(next, kStep), kStep)); status != Status::success) return status;
-  return driver_.fill(base_, kMarginPoisonWord, next / kWord);
+  image_.resize(next <= kTogether ? next : 0);
+  if (image_.empty()) return driver_.fill(base_, kMarginPoisonWord, next / kWord);
+  poison(image_);
+  return Status::success;
 }
+
+Status Arena::send() { return image_.empty() ? Status::success : driver_.copy_in(base_, image_.data(), image_.size()); }
+
+Status Arena::fetch() { return image_.empty() ? Status::success : driver_.copy_out(image_.data(), base_, image_.size()); }
 
 Status Arena::copy_in(std::size_t block, std::span<const std::byte> bytes) {
   if (bytes.empty()) return Status::success;
+  if (!image_.empty()) {
+    std::ranges::copy(bytes, image_.begin() + static_cast<std::ptrdiff_t>(blocks_[block].first));
+    return Status::success;
+  }
   const Address to = address(block);
   if (bytes.size() < kLarge) return driver_.copy_in(to, bytes.data(), bytes.size());
   if (const Status status = driver_.fill(to, 0, bytes.size() / kWord); status != Status::success) return status;
@@ -113,6 +143,10 @@ Status Arena::copy_in(std::size_t block, std::span<const std::byte> bytes) {
 
 Status Arena::copy_out(std::size_t block, std::span<std::byte> bytes) {
   if (bytes.empty()) return Status::success;
+  if (!image_.empty()) {
+    std::ranges::copy(std::span(image_).subspan(blocks_[block].first, bytes.size()), bytes.begin());
+    return Status::success;
+  }
   if (bytes.size() < kLarge) return driver_.copy_out(bytes.data(), address(block), bytes.size());
   std::vector<std::byte> chunk(kChunk);
   for (std::size_t at = 0; at < bytes.size(); at += kChunk) {
@@ -129,11 +163,13 @@ Status Arena::copy_out(std::size_t block, std::span<std::byte> bytes) {
 }
 
 Status Arena::check_guard(std::size_t first, std::size_t last, bool& is_intact) {
+  if (!image_.empty()) {
+    is_intact = is_poison(std::span(image_).subspan(first, last - first), first);
+    return Status::success;
+  }
   std::vector<std::byte> found(last - first);
   if (const Status status = driver_.copy_out(found.data(), base_ + first, found.size()); status != Status::success) return status;
-  is_intact = true;
-  for (std::size_t i = 0; i < found.size() && is_intact; ++i)
-    is_intact = found[i] == static_cast<std::byte>(kMarginPoisonWord >> ((first + i) % kWord * 8));
+  is_intact = is_poison(found, first);
   return Status::success;
 }
 

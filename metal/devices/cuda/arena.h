@@ -28,11 +28,13 @@ class Arena {
   [[nodiscard]] Address address(std::size_t block) const { return base_ + blocks_[block].first; }
 
   // Copies a whole block. Pages of a large one that the host has never touched count as zeros and stay untouched, unless a kernel wrote
-  // there.
+  // there. Small blocks travel together: to the GPU with send(), and with fetch() back.
   [[nodiscard]] Status copy_in(std::size_t block, std::span<const std::byte> bytes);
+  [[nodiscard]] Status send();
+  [[nodiscard]] Status fetch();
   [[nodiscard]] Status copy_out(std::size_t block, std::span<std::byte> bytes);
 
-  // The side on which the guard of a block is no longer poisoned: "before" or "behind".
+  // After fetch(): the side on which the guard of a block is no longer poisoned: "before" or "behind".
   [[nodiscard]] Status find_stray_write(std::size_t block, std::optional<std::string_view>& side);
 
   // Gives everything back. Not for memory of a context that is lost.
@@ -51,6 +53,9 @@ class Arena {
   Address base_ = 0;
   std::size_t reserved_ = 0;
   std::vector<Block> blocks_;
+  // All blocks and guards as the host has them, if they are small: processes that share a GPU wait for each other with every call of the
+  // driver, so two copies of all are faster than dozens of small ones. Empty: each block is copied by itself.
+  std::vector<std::byte> image_;
 };
 
 }  // namespace assay::metal::cuda

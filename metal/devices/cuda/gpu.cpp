@@ -160,6 +160,7 @@ void Gpu::place(const Work& work, std::span<const HostBuffer> buffers) {
       if (!argument.buffer) require(arena_.copy_in(block++, std::as_bytes(std::span(argument.bytes))), "bytes cannot be copied to the GPU");
     }
   }
+  require(arena_.send(), "the buffers cannot be copied to the GPU");
 }
 
 void Gpu::wait(const std::string& function, Clock::time_point deadline) {
@@ -235,6 +236,7 @@ WorkReport Gpu::run(const Work& work, std::span<const HostBuffer> buffers, std::
     require(driver_.elapsed(begin_, end_, milliseconds), "the GPU has no clock", work.kernels[dispatch.kernel].function);
     report.seconds += static_cast<double>(milliseconds) / 1000;
   }
+  require(arena_.fetch(), "the buffers cannot be copied from the GPU");
   for (std::size_t number = 0; number < buffers.size(); ++number)
     require(arena_.copy_out(number, {buffers[number].data, buffers[number].size}),
             fmt::format("buffer '{}' cannot be copied from the GPU", buffers[number].label));
