@@ -2,10 +2,12 @@
 #include "oracles/any_attention_bound.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <utility>
 
 #include "math/functions.h"
 
@@ -41,6 +43,20 @@ constexpr double kLargestDoubt = 100.0;
 
 // Below this share, a sum of weights is in doubt altogether.
 constexpr double kLeastSum = 0x1p-30;
+
+// Levels of a merge tree: more partial results than threads of any grid.
+constexpr double kMerges = 64.0;
+
+// Spacings of floats next to a sum of 1, in the units that a kernel may choose for it.
+constexpr std::array<double, 4> kSpacings = {2.0 * kUnit, 1.6875 * kUnit, 1.421875 * kUnit, 1.1875 * kUnit};
+
+// A sine of period 1 within 0.06, for 0 <= x < 1: how phases add up needs no more.
+double wave(double x) {
+  const double half = x < 0.5 ? x : x - 0.5;
+  const double arch = 16.0 * half * (0.5 - half);
+  return x < 0.5 ? arch : -arch;
+}
+double fraction(double x) { return x - std::floor(x); }
 
 }  // namespace
 
@@ -110,9 +126,10 @@ void RowErrors::weigh(std::span<const KeyScore> scores, std::optional<double> si
   }
   sink_ /= sum_;
   mean_score_ = sink_ * sink.value_or(0.0);
-  mean_scaled_ = 0.0;
+  mean_scaled_ = share_ = 0.0;
   for (std::size_t t = 0; t < scores.size(); ++t) {
     keys_[t].weight /= sum_;
+    share_ += keys_[t].weight;
     mean_score_ += keys_[t].weight * scores[t].score;
     mean_scaled_ += keys_[t].weight * scores[t].scaled;
   }
@@ -141,6 +158,36 @@ void RowErrors::count(std::span<const KeyScore> scores) {
   rises_ = static_cast<double>(std::max(forward, backward) + 1);
 }
 
+// Roundings of a running sum that go the same way, as a number of equal addends squared. A sum is a multiple of the spacing of its floats,
+// so the rounding of an addend depends on its remainder alone: as a point on a circle, remainders that are alike add up. The denominator is
+// near 1, the numerator near the share of the keys.
+double RowErrors::roundings_alike() const {
+  double most = 0.0;
+  const auto look = [&](double sum) {
+    for (const double spacing : kSpacings) {
+      double sine = 0.0, cosine = 0.0;
+      for (const KeyTerm& key : keys_) {
+        if (key.weight < kNoticed * sum) continue;
+        const double phase = fraction(key.weight / (spacing * sum));
+        sine += wave(phase);
+        cosine += wave(fraction(phase + 0.25));
+      }
+      most = std::max(most, square(sine) + square(cosine));
+    }
+  };
+  look(1.0);
+  if (sink_ > 0.5) look(share_);
+  // Random phases have the mean n, and rarely more than 4 n.
+  return most / 4.0;
+}
+
+// Every rounding at its largest, all in one direction: u |partial sum| for each, and u |product|. `partial` is the mean square of the
+// partial sums, `all` the sum of the sizes. No order needs more than three roundings for a key.
+double RowErrors::worst(double partial, double all) const {
+  const double keys = static_cast<double>(keys_.size());
+  return std::min((keys + 2.0 * rises_ + kMerges) * std::sqrt(partial) + all, 3.0 * std::max(1.0, keys) * all);
+}
+
 // >= weight (e^off - 1)^2, for a weight e^-distance / sum.
 double RowErrors::squared(double weight, double off, double distance) const {
   return off < 1.0 ? weight * square(grown(off)) : math::exp(std::min(2.0 * off - distance, kLargestDoubt)) / sum_;
@@ -163,16 +210,21 @@ double RowErrors::add(const Doubt& doubt) {
 void RowErrors::spread(std::span<const KeyScore> scores, std::optional<double> sink, double shared, double lost) {
   const double scale_unit = kUnit + (roundings_.query_unit > kUnit ? roundings_.query_unit : 0.0) + roundings_.key_unit * shared;
   const double statistics = narrow_unit(roundings_.accuracy.statistics);
-  sums_ = lost_ = linear_ = linear_lse_ = shared_ = errors_ = shrunk_ = 0.0;
+  sums_ = lost_ = linear_ = linear_sink_ = linear_lse_ = shared_ = errors_ = shrunk_ = 0.0;
   double distance2 = 0.0, shares = 0.0, squares = square(sink_);
+  double running = sink_, ahead = 0.0, behind = 0.0;
   for (std::size_t t = 0; t < scores.size(); ++t) {
     const KeyScore& key = scores[t];
     const double weight = keys_[t].weight, distance = largest_ - key.score;
     const double multiplicity = counts_[places_[t]];
-    keys_[t].small = weight < kNoticed ? 1.0 : 0.0;
-    (weight < kNoticed ? lost_ : sums_) += weight < kNoticed ? std::min(weight, kUnit) : multiplicity;
+    keys_[t].small = weight < kNoticed * share_ ? share_ : 0.0;
+    if (keys_[t].small == 0.0) sums_ += multiplicity;
+    if (weight < kNoticed) lost_ += std::min(weight, kUnit);
     distance2 += weight * square(distance);
     squares += square(weight);
+    running += weight;
+    ahead += square(running);
+    behind += square(1.0 - running + weight);
     shares += multiplicity * square(weight);
     const double own =
         roundings_.systematic(key, distance) + lost * key.slope + statistics * std::max(std::abs(key.score), std::abs(largest_));
@@ -187,12 +239,16 @@ void RowErrors::spread(std::span<const KeyScore> scores, std::optional<double> s
     const double own =
         kUnit * (std::max(0.0, roundings_.accuracy.profile.exp_error - 1.0) + roundings_.accuracy.profile.exp_error_per_unit * distance) +
         statistics * std::max(std::abs(*sink), std::abs(largest_));
+    const double of_keys = std::exchange(linear_, 0.0);
     add({sink_, distance, 1.0, kDeviations2 * square(kUnit) * (2.0 * square(*sink) + square(distance) + 1.0),
          kUnit * 2.0 * std::abs(*sink - mean_score_) + own, kUnit * 2.0 * std::abs(*sink)});
+    linear_sink_ = std::sqrt(sink_ * std::exchange(linear_, of_keys));
     sums_ += 1.0;
     distance2 += sink_ * square(distance);
   }
-  sums_ += rises_ * (3.0 + 2.0 * distance2);
+  sums_ = std::max(sums_, roundings_alike()) + rises_ * (3.0 + 2.0 * distance2);
+  const double partial = std::max(std::max(ahead, behind) / std::max(1.0, static_cast<double>(keys_.size())), 1.0 / 3.0 + squares / 6.0);
+  denominator_ = std::min(kDeviations2 * sums_, square(worst(partial, 1.0)));
   alike_ = std::max(1.0, shares / squares);
   linear_ = std::sqrt(linear_);
 }
@@ -231,20 +287,23 @@ RowErrors::Element RowErrors::element(const ValueTiles::Sums& sums, std::size_t 
   const ArithmeticProfile& profile = accuracy.profile;
   const double value = sums.value[lane], magnitude = sums.magnitude[lane], squares = sums.squares[lane];
   const double value2 = square(value), magnitude2 = square(magnitude);
-  const double spread = std::max(0.0, sums.square[lane] - value2);  // of the values, by weight
+  // Of the keys' values about the output, by weight. The sink's value is 0, which is all of the output away.
+  const double spread = std::max(0.0, sums.square[lane] - value2 * (1.0 + sink_));
   const double keys = static_cast<double>(keys_.size());
 
   const double from_weights = std::max(0.0, sums.errors[lane] - 2.0 * value * sums.error[lane] + value2 * errors_) + shared_ * spread;
-  // No order needs more than three roundings for a key.
-  const double partial = sums.prefix[lane] + value2 / 3.0 + squares / 6.0;
-  const double in_sums = square(kUnit) * std::min(kDeviations2 * (sums_ * partial + squares), square(3.0 * keys) * magnitude2);
-  const double in_denominator = square(kUnit) * value2 * std::min(kDeviations2 * sums_, square(3.0 * keys));
+  const double random = value2 / 3.0 + squares / 6.0;
+  const double partial = sums.prefix[lane] + random;
+  const double in_sums = square(kUnit) * std::min(kDeviations2 * (sums_ * partial + squares),
+                                                  square(worst(std::max({sums.prefix[lane], sums.suffix[lane], random}), magnitude)));
+  const double in_denominator = square(kUnit) * value2 * denominator_;
   const double weight_unit = narrow_unit(accuracy.weights);
   const double in_weights = square(weight_unit) * std::min(kDeviations2 * alike_ * squares, magnitude2);
   const double in_values = square(narrow_unit(accuracy.values)) * std::min(kDeviations2 * alike * squares, magnitude2);
   const double normalise = std::max(profile.reciprocal_error + 1.0, profile.divide_error);
   double off = std::sqrt(from_weights + in_sums + in_denominator + in_weights + in_values) + linear_ * std::sqrt(spread) +
-               (normalise * kUnit + weight_unit) * std::abs(value) + sums.small[lane] + lost_ * std::abs(value);
+               linear_sink_ * std::abs(value) + (normalise * kUnit + weight_unit) * std::abs(value) + sums.small[lane] +
+               lost_ * std::abs(value);
   // The result is a weighted mean with any weights.
   off = std::min(off / std::max(shrunk_, kLeastSum), 2.0 * largest);
 
@@ -264,8 +323,8 @@ RowErrors::Element RowErrors::lse(LogBase base) const {
   const double log_sum = math::log(sum_);
   double value = largest_ + log_sum;
   double magnitude = std::abs(largest_) + log_sum;
-  double off = std::sqrt(errors_ + shared_ + square(kUnit) * std::min(kDeviations2 * sums_, square(3.0 * keys + 1.0))) + linear_lse_ +
-               lost_ + kUnit * (profile.log_error * log_sum + profile.log_absolute + std::abs(largest_) + std::abs(value)) +
+  double off = std::sqrt(errors_ + shared_ + square(kUnit) * denominator_) + linear_lse_ + lost_ +
+               kUnit * (profile.log_error * log_sum + profile.log_absolute + std::abs(largest_) + std::abs(value)) +
                narrow_unit(accuracy.weights) + 0.5 * narrow_spacing(accuracy.weights) * keys / sum_;
   if (is_narrow(accuracy.statistics)) {
     off += accuracy.statistics.unit() *

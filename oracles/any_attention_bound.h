@@ -65,6 +65,8 @@ class RowErrors {
     double weight, distance, multiplicity, variance, centred, raw;
   };
   double add(const Doubt& doubt);
+  [[nodiscard]] double roundings_alike() const;
+  [[nodiscard]] double worst(double partial, double all) const;
   [[nodiscard]] double squared(double weight, double off, double distance) const;
   [[nodiscard]] double from_narrow_sums(double value, double magnitude, double partial) const;
 
@@ -73,16 +75,19 @@ class RowErrors {
   std::vector<std::uint32_t> places_, counts_;  // of each key, the place of its score in a table; how many share a place
   double largest_ = 0, sum_ = 0;                // of the scores; of the weights, of which the largest is 1
   double sink_ = 0;                             // its weight
+  double share_ = 0;                            // the weight of all keys, which the numerator is a sum of
   double mean_score_ = 0, mean_scaled_ = 0;
-  double rises_ = 0;       // of a running maximum
-  double sums_ = 0;        // roundings of a running sum, as the variance counts them
-  double alike_ = 1;       // how many keys share a score, on average by the square of the weight
-  double lost_ = 0;        // weights that a sum may not notice
-  double linear_ = 0;      // mean square of the systematic errors of weights; their root after assess()
-  double linear_lse_ = 0;  // their mean size, with what is common to all
-  double shared_ = 0;      // variance of what all keys share through the rounded query
-  double errors_ = 0;      // sum of the keys' and the sink's KeyTerm::error
-  double shrunk_ = 0;      // the least sum of weights, of 1
+  double rises_ = 0;        // of a running maximum
+  double sums_ = 0;         // roundings of a running sum, as the variance counts them
+  double denominator_ = 0;  // variance of the sum of weights, relative to it, in units of u^2
+  double alike_ = 1;        // how many keys share a score, on average by the square of the weight
+  double lost_ = 0;         // weights that a sum may not notice
+  double linear_ = 0;       // mean square of the systematic errors of the keys' weights; their root after assess()
+  double linear_sink_ = 0;  // what the sink's systematic error changes of an output of 1
+  double linear_lse_ = 0;   // their mean size, with what is common to all
+  double shared_ = 0;       // variance of what all keys share through the rounded query
+  double errors_ = 0;       // sum of the keys' and the sink's KeyTerm::error
+  double shrunk_ = 0;       // the least sum of weights, of 1
 };
 
 }  // namespace assay::oracles

@@ -109,7 +109,7 @@ ValueTiles::ValueTiles(const Reals& numbers, std::size_t first, std::size_t coun
 
 ValueTiles::Sums ValueTiles::sums(std::span<const KeyTerm> keys, std::size_t tile) const {
   const double* const rows = tiles_.data() + tile * rows_ * kTile;
-  EightLanes v, size, magnitude = {}, small = {}, square = {}, squares = {}, error = {}, errors = {}, prefix = {}, halves = {};
+  EightLanes v, size, magnitude = {}, small = {}, square = {}, squares = {}, error = {}, errors = {}, prefix = {}, halves = {}, mean = {};
   EightLanes most = {};
   for (std::size_t lane = 0; lane < kTile && tile * kTile + lane < largest_.size(); ++lane)
     most[lane] = kFloatUnit * largest_[tile * kTile + lane];
@@ -125,7 +125,8 @@ ValueTiles::Sums ValueTiles::sums(std::span<const KeyTerm> keys, std::size_t til
       size = weighted;
       drop_signs(size);
       magnitude += size;
-      small += term.small * (size < most ? size : most);
+      const EightLanes lost = term.small * most;
+      small += size < lost ? size : lost;
       square += weighted * v;
       squares += weighted * weighted;
       error += off;
@@ -139,20 +140,19 @@ ValueTiles::Sums ValueTiles::sums(std::span<const KeyTerm> keys, std::size_t til
     if (t < end) add(keys[t], value[0]);
     const EightLanes all = value[0] + value[1];
     prefix += all * all;
+    mean += all;
     halves += value[0] * value[0] + value[1] * value[1];
   }
   if (looks != 0) {
     prefix /= static_cast<double>(looks);
+    mean /= static_cast<double>(looks);
     halves /= 2.0 * static_cast<double>(looks);
   }
-  Sums sums{stored_lanes(value[0] + value[1]),
-            stored_lanes(magnitude),
-            stored_lanes(small),
-            stored_lanes(square),
-            stored_lanes(squares),
-            stored_lanes(error),
-            stored_lanes(errors),
-            stored_lanes(prefix)};
+  // A sum from the last key is all less the sum from the first.
+  const EightLanes all = value[0] + value[1];
+  Sums sums{stored_lanes(all),    stored_lanes(magnitude), stored_lanes(small),
+            stored_lanes(square), stored_lanes(squares),   stored_lanes(error),
+            stored_lanes(errors), stored_lanes(prefix),    stored_lanes(all * all - 2.0 * all * mean + prefix)};
   const std::array<double, kTile> of_halves = stored_lanes(halves);
   for (std::size_t lane = 0; lane < kTile; ++lane) sums.prefix[lane] = std::max(sums.prefix[lane], of_halves[lane]);
   return sums;

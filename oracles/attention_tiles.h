@@ -51,7 +51,7 @@ struct KeyTerm {
   std::size_t key;
   double weight;  // pi_t
   double error;   // the square of how far the weight may be off
-  double small;   // 1 if a sum may not notice the weight, else 0
+  double small;   // if a sum may not notice the weight: the weight of all keys; else 0
 };
 
 // Rows of values; a tile holds eight coordinates of them, row after row.
@@ -62,12 +62,13 @@ class ValueTiles {
   struct Sums {
     std::array<double, kTile> value;      // sum pi v
     std::array<double, kTile> magnitude;  // sum pi |v|
-    std::array<double, kTile> small;      // sum min(pi |v|, u max |v|) of the keys that a sum may not notice
+    std::array<double, kTile> small;      // sum min(pi |v|, u max |v| small) of the keys that a sum may not notice
     std::array<double, kTile> square;     // sum pi v^2
     std::array<double, kTile> squares;    // sum pi^2 v^2
     std::array<double, kTile> error;      // sum e v
     std::array<double, kTile> errors;     // sum e v^2
     std::array<double, kTile> prefix;     // mean square of the partial sums of pi v: key after key, or every second key, if larger
+    std::array<double, kTile> suffix;     // the same key after key from the last one
   };
   [[nodiscard]] Sums sums(std::span<const KeyTerm> keys, std::size_t tile) const;
 

@@ -81,6 +81,52 @@ TEST(BoundAnyAttention, LongSumsInAnyOrderStayInside) {
   }
 }
 
+// A soft cap leaves scores far from 0 with differences below the spacing of floats near the sum of the weights: nearly equal weights, none
+// of which has the float of another, then round in the same direction.
+AnyScene saturated_scene(std::size_t n, double score) {
+  AnyAttentionShape shape = shape_of(64, n, 1);
+  shape.value_dim = 32;
+  shape.softcap = 30.0;
+  AnyScene scene = any_scene(shape, AnyRows::gauss, 4);
+  const std::vector<float> direction(scene.q.begin(), scene.q.begin() + 64);
+  double length = 0.0;
+  for (const float d : direction) length += static_cast<double>(d) * static_cast<double>(d);
+  for (std::size_t i = 0; i < scene.q.size(); ++i) scene.q[i] = direction[i % 64];
+  for (std::size_t i = 0; i < scene.k.size(); ++i) {
+    const double target = score * (1.0 + 0.05 * static_cast<double>(i / 64 * 37 % 1009) / 1009.0);
+    scene.k[i] = static_cast<float>(target / (shape.scale * length)) * direction[i % 64];
+  }
+  for (std::size_t i = 0; i < scene.v.size(); ++i) scene.v[i] = 0.1F * scene.v[i] + (i % 3 == 0 ? -2.0F : 1.5F);
+  return scene;
+}
+
+TEST(BoundAnyAttention, NearlyEqualWeightsThatRoundAlikeStayInside) {
+  double largest = 0.0;
+  for (const std::size_t n : {300U, 2048U, 8192U}) {
+    for (const double score : {-195.0, -150.0, -100.0, 150.0}) {
+      const AnyScene scene = saturated_scene(n, score);
+      const AnyExpected exact = scene.exact();
+      for (const auto& [name, kernel] : float_kernels()) {
+        const AnyOutput output = run_any_kernel(scene, kernel);
+        const double ratio = std::max(largest_ratio(output.output, exact.output), largest_ratio(output.lse, exact.lse));
+        EXPECT_LT(ratio, 0.4) << name << " n " << n << " score " << score;
+        largest = std::max(largest, ratio);
+      }
+    }
+  }
+  RecordProperty("largest_error_of_bound", fmt::format("{:.3f}", largest));
+}
+
+// Float resolves 16,384 equal weights to 1e-3 in any order; a bound beyond would call right kernels mistrusted.
+TEST(BoundAnyAttention, SumsOfEqualWeightsHaveABoundThatIsInformative) {
+  for (const std::size_t n : {4096U, 16384U}) {
+    AnyAttentionShape shape = shape_of(64, n, 1);
+    shape.value_dim = 32;
+    const Expected exact = any_scene(shape, AnyRows::equal_all, 3).exact().output;
+    EXPECT_LT(median_sharpness(exact), 0.06 * static_cast<double>(n) * 1e-6) << n;
+  }
+}
+
 struct RoundingPoint {
   std::string name;
   AnyKernel kernel;
