@@ -244,7 +244,7 @@ constexpr std::array<std::string_view, 14> kFixtures = {"gauss",        "heavy",
                                                         "all_negative", "sink_dominates", "softcap_edge", "one_key_far"};
 
 bool has_fixture(const fixtures::Fixture& fixture) {
-  return fixture.name == "mask_rows" || std::ranges::find(kFixtures, fixture.name) != kFixtures.end();
+  return fixture.name == "mask_rows" || fixture.name == "below_sentinels" || std::ranges::find(kFixtures, fixture.name) != kFixtures.end();
 }
 
 // The values of the first level of every factor: those of features that a case does not use.
@@ -450,6 +450,7 @@ class SpecialMaker {
       if (mask.values[1].second != 0) add_windows_behind(mask);
     }
     add_gigabytes();
+    add_low_scores();
     // Numbers of keys, of heads times sizes, and of queries that 16 bits, 64 heads and 256 rows do not hold.
     add(special_.longer, {{kQueries, 1}, {kKeys, 65600}}, 1, "one_key_far");
     add(special_.longer, {{kQueries, 1}, {kKeys, 65600}}, 1, "needle");
@@ -475,6 +476,19 @@ class SpecialMaker {
       const std::int64_t count = blocks.values[0].second;
       if (count < 8 || mask.values[1].second >= count) continue;
       add(special_.own, {mask.values[0], mask.values[1], {kQueries, 1}, {kKeys, count}, {kBlocks, count}}, 1);
+    }
+  }
+
+  // The maximum of a thread, of simdgroups and of splits. A sink or a soft cap would keep it high.
+  void add_low_scores() {
+    if (first_[kSinks] != 0 || first_[kSoftcap] != 0) return;
+    const std::vector<Given> given = {{kQueries, 1}, {kKeys, 33}};
+    add(special_.own, given, 1, "below_sentinels");
+    for (const AxisIndex axis : {kBlocks, kNsg}) {
+      const std::vector<Level>& levels = levels_of(axes()[axis].name);
+      const auto several = std::ranges::find_if(
+          levels, [&](const Level& level) { return level.values[0].second > 1 && level.values[0].second != first_[axis]; });
+      if (several != levels.end()) add(special_.own, {given[0], given[1], several->values[0]}, 1, "below_sentinels");
     }
   }
 

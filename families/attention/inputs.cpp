@@ -97,8 +97,8 @@ class Recipe {
 
   // `index` is the number of the row in q; its head reads key/value head `kv_head` of all batches.
   void query(std::size_t index, std::size_t kv_head, Row row) const {
-    const bool follows =
-        is("needle") || is("large") || is("all_negative") || is("softcap_edge") || is("one_key_far") || is("sink_dominates");
+    const bool follows = is("needle") || is("large") || is("all_negative") || is("below_sentinels") || is("softcap_edge") ||
+                         is("one_key_far") || is("sink_dominates");
     const double length = 1.0 + 0.05 * noise_.uniform(index);
     for (std::size_t i = 0; i < row.size(); ++i) {
       row[i] = query_size_ * (follows ? length * direction(kv_head, i) : query_.normal(index * row.size() + i));
@@ -114,7 +114,7 @@ class Recipe {
     const bool is_equal = is("uniform") || is("drift") || is("cancel");
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::size_t at = (is_equal ? kv_head : index) * row.size() + i;
-      row[i] = is("heavy") ? key_.student(at) : key_.normal(at);
+      row[i] = is("heavy") ? std::clamp(key_.student(at), -kHeaviest, kHeaviest) : key_.normal(at);
       if (is("zero")) row[i] = 0.0;
       if (is("outlier") && i == where_.below(kv_head, row.size())) row[i] = 12.0 + row[i];
     }
@@ -129,8 +129,11 @@ class Recipe {
       if (is("drift")) row[i] = 1.0 + 0.25 * normal;
       if (is("large") || is("all_negative") || is("softcap_edge"))
         row[i] = std::copysign(1.0, common(kv_head, i)) + common(kv_head, i) + 0.1 * normal;
+      // No error of a score this large shows in a mean of equal values, so a wrong maximum alone does.
+      if (is("below_sentinels")) row[i] = std::copysign(1.0, common(kv_head, i)) + common(kv_head, i);
       if (is("cancel")) row[i] = (key % 2 == 0 ? 1.0 : -1.0) * common(kv_head, i) + 0.02 * normal;
-      if (is("tiny")) row[i] *= 0x1p-12;
+      // Of the share that a sink leaves of it, half still has digits.
+      if (is("tiny")) row[i] *= shape_.sinks ? 0x1p-8 : 0x1p-12;
       if (is("zero")) row[i] = 0.0;
     }
   }
@@ -139,21 +142,29 @@ class Recipe {
   [[nodiscard]] double sink(std::size_t head) const {
     const bool is_capped = shape_.softcap != 0;
     const double normal = where_.normal(1000 + head);
-    if (is("sink_dominates")) return 6.0 + static_cast<double>(head % 3);
+    // Half still has most digits of what a single key leaves beside the highest of them.
+    if (is("sink_dominates")) return 4.0 + static_cast<double>(head % 3);
     if (is("large")) return is_capped ? shape_.softcap : 1.025 * large() + normal;
-    if (is("all_negative")) return is_capped ? -shape_.softcap : kNegative - 5.0 + normal;
-    return is("softcap_edge") ? std::min(25.0, kDominance + highest_capped(head / (shape_.heads / shape_.kv_heads))) : normal;
+    if (is("all_negative")) return is_capped ? -shape_.softcap : kNegative - 8.0 + std::clamp(normal, -2.0, 2.0);
+    if (is("below_sentinels")) return is_capped ? -shape_.softcap : kDeep;
+    // Among the scores, so that it counts beside one low score, and no score vanishes beside it.
+    return is("softcap_edge") ? 18.0 : normal;
   }
 
  private:
   static constexpr std::size_t kMostRows = std::size_t{1} << 21;
   static constexpr double kNegative = -200.0;
-  // How far a sink of `softcap_edge` is above the highest score. exp(-10) of a value of about 1 is 4.5e-5, and half stores it with an error
-  // of 3e-8, within the limit of an informative bound. Beside one low score, a sink of 25 left 2e-8: nothing that half can store.
-  static constexpr double kDominance = 10.0;
+  // Float resolves the scores of keys below it; a long context has heavier ones.
+  static constexpr double kHeaviest = 100.0;
+  // Below the usual finite starts of a maximum: -1e3, -1e4, half of the lowest half. Inside the domain, whose end is the lowest half.
+  static constexpr double kDeep = -40000.0;
+  static constexpr std::size_t kMostSummed = std::size_t{1} << 18;
 
-  // The softmax of a sink and one key cannot hide the rounding of a score, so scores are smaller beside sinks.
-  [[nodiscard]] double large() const { return shape_.sinks ? 200.0 : 3000.0; }
+  // The softmax of a sink and one key cannot hide the rounding of a score, so scores are smaller beside sinks. The error of a score grows
+  // with the root of its terms.
+  [[nodiscard]] double large() const {
+    return shape_.sinks ? 200.0 : 3000.0 * std::sqrt(128.0 / static_cast<double>(std::max<std::size_t>(128, shape_.dk)));
+  }
   [[nodiscard]] bool is(std::string_view name) const { return fixture_ == name; }
   [[nodiscard]] double direction(std::size_t kv_head, std::size_t i) const { return query_.normal((kv_head + 7) * 4096 + i); }
   [[nodiscard]] double common(std::size_t kv_head, std::size_t i) const { return value_.normal((kv_head + 1) * kMostRows * 4096 + i); }
@@ -165,18 +176,14 @@ class Recipe {
     // In `needle` the key with most of the weight alternates between first, last and any. Those behind the end score even higher.
     if (is("needle") && key > last) return 30.0;
     if (is("needle") && key == needle(kv_head)) return 9.0;
-    // The others have weights of about 1e-5, which float still resolves: they count where the last key is hidden.
-    if (is("one_key_far")) return key == last ? 8.0 : -4.0 + random;
+    // The others have weights of about 1e-5, which float still resolves: they count where the last key is hidden. So many more that a sum
+    // in float cannot add them up count together less than one.
+    if (is("one_key_far")) return key == last ? 8.0 : (shape_.keys > kMostSummed ? -16.0 : -4.0) + random;
     if (is("large")) return large() + 0.05 * large() * random;
     if (is("all_negative")) return kNegative - 10.0 * random;
+    if (is("below_sentinels")) return kDeep - 300.0 * random;
     if (is("softcap_edge")) return (shape_.softcap == 0 ? 30.0 : shape_.softcap) * (0.25 + 1.5 * random);
     return std::nullopt;
-  }
-  // The highest score of a head in `softcap_edge`, behind the soft cap.
-  [[nodiscard]] double highest_capped(std::size_t kv_head) const {
-    double highest = -kDominance;
-    for (std::size_t key = 0; key < shape_.keys; ++key) highest = std::max(highest, *score(kv_head, key));
-    return shape_.softcap == 0 ? highest : shape_.softcap * math::tanh(highest / shape_.softcap);
   }
   [[nodiscard]] std::size_t needle(std::size_t kv_head) const {
     const std::size_t kind = (kv_head + shape_.seed) % 3;

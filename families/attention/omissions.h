@@ -19,6 +19,9 @@ namespace assay::families {
        .same_bits = SameBits{"nsg", {1, 2, 4, 8, 32}}},
       omitted_schedules(),
       {.id = "softcaps", .sentence = "The softcap is 0, 30 or 50, unless `[limits]` has another one. No score is beyond the largest half."},
+      {.id = "low_scores",
+       .sentence = "Beside a soft cap or sinks, no query has scores below -300 only. Without them, those of `below_sentinels` are about "
+                   "-40,000 and not lower."},
       {.id = "mask_with_causal",
        .sentence = "A stored mask is added to no causal mask and to no window, except that of ALiBi. Windows have one side."},
       {.id = "finite_masks", .sentence = "An additive mask hides with minus infinity, never with a finite number."},

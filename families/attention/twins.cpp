@@ -291,6 +291,16 @@ constexpr Twin kSplitTwins[] = {
      "    for (int j",
      {"float/d64x64/b1/h1x1/q1/k33/nomask/mask_half/all_negative/s1"},
      {"float/d64x64/b1/h1x1/q1/k33/nomask/mask_half/gauss/s1"}},
+    {"maximum_from_half",
+     "the running maximum starts at half of the lowest half",
+     "float top = -FLT_MAX / 2;\n"
+     "    float sum = 0.0f;\n"
+     "    for (int j",
+     "float top = -32752.0f;\n"
+     "    float sum = 0.0f;\n"
+     "    for (int j",
+     {"float/d64x64/b1/h1x1/q1/k33/nomask/mask_half/below_sentinels/s1"},
+     {"float/d64x64/b1/h1x1/q1/k33/nomask/mask_half/all_negative/s1"}},
     {"outputs_merged_without_maxima",
      "partial outputs are added as if they had one maximum",
      "+ d] * exp(maxima[row * blocks + b] - top);",

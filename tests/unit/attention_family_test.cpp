@@ -38,8 +38,8 @@ kernels::Variant variant_of(const std::string& toml) {
                                 families::contracts());
 }
 
-Inputs inputs_of(const Shape& of, const std::string& toml = "[limits]\ndk = [64]\n") {
-  const auto fixture = std::ranges::find(fixtures::all_fixtures(), "gauss", &fixtures::Fixture::name);
+Inputs inputs_of(const Shape& of, const std::string& toml = "[limits]\ndk = [64]\n", std::string_view name = "gauss") {
+  const auto fixture = std::ranges::find(fixtures::all_fixtures(), name, &fixtures::Fixture::name);
   return make_inputs(of, {.generator = &*fixture, .file = {}, .tensors = {}}, variant_of(toml));
 }
 
@@ -266,6 +266,41 @@ TEST(AttentionInputs, RingsAndSinks) {
   EXPECT_EQ(static_cast<float>(oracles::half_value(at<std::uint16_t>(stored(inputs, "sinks"), 2))), inputs.sinks[1]);
 }
 
+// Scores of the only query, in float types, with the scale 1/8.
+std::vector<double> scores_of(const Inputs& inputs) {
+  std::vector<double> scores;
+  for (std::size_t first = 0; first < inputs.k.size(); first += 64) {
+    double dot = 0.0;
+    for (std::size_t c = 0; c < 64; ++c) dot += static_cast<double>(inputs.q[c]) * static_cast<double>(inputs.k[first + c]);
+    scores.push_back(dot / 8.0);
+  }
+  return scores;
+}
+
+TEST(AttentionInputs, ScoresBelowEveryFiniteStartOfAMaximum) {
+  for (const std::string_view type : {"float", "half", "bfloat"}) {
+    const Inputs inputs =
+        inputs_of(shape(fmt::format("{}/d64x64/b1/h1x1/q1/k33/nomask", type)), "[limits]\ndk = [64]\n", "below_sentinels");
+    for (const double score : scores_of(inputs)) {
+      EXPECT_LT(score, -32752.0 - 104.0) << type;
+      EXPECT_GT(score, -65504.0) << type;
+    }
+  }
+}
+
+TEST(AttentionInputs, ADominatingSinkLeavesDigitsForHalf) {
+  for (const int seed : {1, 2, 3, 870}) {
+    Shape of = shape("half/d64x64/b1/h3x1/q1/k1/nomask/sinks");
+    of.seed = static_cast<std::uint64_t>(seed);
+    const Inputs inputs = inputs_of(of, "[limits]\ndk = [64]\n", "sink_dominates");
+    const double score = scores_of(inputs)[0];
+    for (const float sink : inputs.sinks) {
+      EXPECT_GT(static_cast<double>(sink), score + 1.0) << seed;
+      EXPECT_LT(static_cast<double>(sink), score + 10.0) << seed;
+    }
+  }
+}
+
 TEST(AttentionInputs, SlopesOfAlibi) {
   EXPECT_THAT(inputs_of(shape("float/d64x64/b1/h8x8/q1/k2/alibi")).slopes,
               ElementsAre(0.5F, 0.25F, 0.125F, 0.0625F, 0.03125F, 0.015625F, 0.0078125F, 0.00390625F));
@@ -379,6 +414,21 @@ TEST(AttentionCases, SomeHaveMoreThanTwoGigabytes) {
   EXPECT_THAT(large(small + "cache = [\"contiguous\", \"capacity\"]\n"),
               ElementsAre("mine/half/d64x64/b2/h4x4/q1/k65/nomask/room2396746/gauss/s1"));
   EXPECT_THAT(large(small + "b = [1]\nh = [4]\ng = [1]\ncache = [\"capacity\"]\n"), IsEmpty()) << "one head has nothing behind it";
+}
+
+TEST(AttentionCases, LowScoresAreTestedWithEveryKindOfMaximum) {
+  const auto cases = [](const std::string& limits) {
+    std::vector<std::string> names;
+    for (const harness::Case& test_case : harness::suite_cases(harness::Suite::gate, variant_of("[limits]\ndk = [64]\n" + limits), 0)) {
+      if (test_case.fixture == "below_sentinels") names.push_back(harness::format_case(test_case));
+    }
+    return names;
+  };
+  EXPECT_THAT(cases("mask = [\"causal\"]\nblocks = [1, 8]\nnsg = [2, 4]\n"),
+              UnorderedElementsAre("mine/float/d64x64/b1/h1x1/q1/k33/causal/nsg2/below_sentinels/s1",
+                                   "mine/float/d64x64/b1/h1x1/q1/k33/causal/nsg4/below_sentinels/s1",
+                                   "mine/float/d64x64/b1/h1x1/q1/k33/causal/blocks8/nsg2/below_sentinels/s1"));
+  EXPECT_THAT(cases("sinks = [\"yes\"]\n"), IsEmpty());
 }
 
 TEST(AttentionCases, NamesParseBack) {
