@@ -27,8 +27,8 @@ using namespace attention;
 using Values = std::span<std::int64_t>;
 using Given = std::pair<AxisIndex, std::int64_t>;
 
-// Rows of the smallest type, 32 coordinates of q4_0, that have more than 2^31 bytes.
-constexpr std::int64_t kMostRoom = std::int64_t{1} << 27U;
+// Rows of the smallest type, 32 coordinates of q4_0, that have more than 2^33 bytes.
+constexpr std::int64_t kMostRoom = std::int64_t{1} << 29U;
 
 // One level of a factor: the values of its axes.
 struct Level {
@@ -165,7 +165,7 @@ const std::vector<Axis>& axes() {
     all.push_back(choice("scale", 2));
     all.push_back({.name = "cache", .minimum = 0, .maximum = 3, .initial = 0, .weight = Weight::choice});
     all.push_back({.name = "room", .minimum = 0, .maximum = kMostRoom, .initial = 0, .weight = Weight::extent});
-    all.push_back({.name = "ring_start", .minimum = 0, .maximum = 1 << 21, .initial = 0, .weight = Weight::start});
+    all.push_back({.name = "ring_start", .minimum = 0, .maximum = kMostRoom, .initial = 0, .weight = Weight::start});
     all.push_back({.name = "page_size", .minimum = 1, .maximum = 4096, .initial = 16, .weight = Weight::extent});
     all.push_back({.name = "layout", .minimum = 0, .maximum = 2, .initial = 0, .weight = Weight::choice});
     all.push_back(choice("shared_kv", 2));
@@ -439,8 +439,8 @@ std::string name_of(std::span<const std::int64_t> v, std::string_view fixture, i
 // Makes the special cases of one variant from the first values that it supports.
 class SpecialMaker {
  public:
-  SpecialMaker(const std::vector<FactorTable>& tables, std::span<const kernels::AxisLimit> limits)
-      : tables_(tables), limits_(limits), first_(first_values(tables)) {}
+  SpecialMaker(const std::vector<FactorTable>& tables, const kernels::Variant& variant)
+      : tables_(tables), variant_(variant), limits_(variant.limits), first_(first_values(tables)) {}
 
   SpecialCases make() {
     for (const Level& mask : levels_of("mask")) {
@@ -450,6 +450,9 @@ class SpecialMaker {
       if (mask.values[1].second != 0) add_windows_behind(mask);
     }
     add_gigabytes();
+    // Keys that a short does not hold.
+    add(special_.own, {{kQueries, 1}, {kKeys, 33000}}, 1, "one_key_far");
+    add_rows();
     // Numbers of keys, of heads times sizes, and of queries that 16 bits, 64 heads and 256 rows do not hold.
     add(special_.longer, {{kQueries, 1}, {kKeys, 65600}}, 1, "one_key_far");
     add(special_.longer, {{kQueries, 1}, {kKeys, 65600}}, 1, "needle");
@@ -478,18 +481,16 @@ class SpecialMaker {
     }
   }
 
-  // Byte offsets of more than 31 bits: by gaps between rows, with and without a mask, and by the room of each kind of cache.
+  [[nodiscard]] bool admits(AxisIndex axis, std::int64_t value) const {
+    const std::vector<std::int64_t> limit = limit_of(limits_, axis);
+    return limit.empty() || std::ranges::find(limit, value) != limit.end();
+  }
+
+  // Byte offsets of more than 31 and 32 bits: by gaps between rows, with and without a mask, and by the room of each kind of cache.
   void add_gigabytes() {
+    if (!admits(kFar, 1)) return;
     const std::vector<Level>& gaps = levels_of("gaps");
-    if (!gaps.empty() && gaps.back().values[0].second != 0) {
-      const std::vector<Given> far = {gaps.back().values[0], {kFar, 1}};
-      add_to_several(far);
-      const std::vector<Level>& planes = levels_of("mask_planes");
-      for (const std::int64_t mask : {4, 5}) {
-        if (!planes.empty() && planes.back().values[0].second != 0)
-          add_to_several({far[0], far[1], {kMask, mask}, planes.back().values[0], {kMaskGaps, 1}});
-      }
-    }
+    if (!gaps.empty() && gaps.back().values[0].second != 0) add_far(gaps.back().values[0]);
     std::int64_t kind = 0;
     for (const Level& cache : levels_of("cache")) {
       if (cache.values[0].second == std::exchange(kind, cache.values[0].second)) continue;
@@ -498,28 +499,173 @@ class SpecialMaker {
         given[1].second = gigabytes_of_room(cache, batches);
         if (given[1].second > 0 && add_to(given, batches)) break;
       }
+      add_far_room(cache);
     }
   }
 
+  // Sums of offsets first, then each term of them alone: a kernel may count one in a narrow type and add it in a wide one.
+  void add_far(const Given& gaps) {
+    const std::vector<Given> far = {gaps, {kFar, 1}};
+    add_to_several(far);
+    for (const Level& layout : levels_of("layout")) {
+      const bool is_token_major = layout.values[0].second == static_cast<std::int64_t>(Layout::blhd);
+      const std::vector<Given> laid = {gaps, {kFar, 1}, layout.values[0]};
+      if (is_token_major) {
+        add_far_tokens(laid);
+      } else {
+        add_far_heads(laid);
+      }
+      add_far_batches(laid);
+    }
+    const std::vector<Level>& planes = levels_of("mask_planes");
+    if (planes.empty() || planes.back().values[0].second == 0) return;
+    const std::int64_t kinds = planes.back().values[0].second;
+    for (const std::int64_t mask : {4, 5}) {
+      const std::vector<Given> masked = {gaps, {kFar, 1}, {kMask, mask}, planes.back().values[0], {kMaskGaps, 1}};
+      add_to_several(masked);
+      if ((kinds & 1) != 0) add_far_heads(masked);
+      if ((kinds & 2) != 0) add_far_batches(masked);
+    }
+  }
+
+  void add_far_heads(std::vector<Given> given) {
+    if (several_heads() != nullptr) add_to(std::move(given), 1);
+  }
+
+  // One key/value head, so that nothing but the batch is far. The last of three is behind byte 2^32, the one before it behind 2^31.
+  void add_far_batches(std::vector<Given> given) {
+    if (one_head() == nullptr) return;
+    given.insert(given.end(), one_head()->values.begin(), one_head()->values.end());
+    given.emplace_back(kKeys, 65);
+    for (const std::int64_t batches : {3, 2}) {
+      given.emplace_back(kBatch, batches);
+      if (add(special_.own, given, 1)) return;
+    }
+  }
+
+  // One head of one batch, and two queries if there may be: those are as far apart as all keys are.
+  void add_far_tokens(std::vector<Given> given) {
+    if (one_head() == nullptr) return;
+    given.insert(given.end(), one_head()->values.begin(), one_head()->values.end());
+    given.insert(given.end(), {{kBatch, 1}, {kKeys, 65}});
+    for (const std::int64_t queries : {std::int64_t{2}, first_[kQueries]}) {
+      given.emplace_back(kQueries, queries);
+      if (add(special_.own, given, 1)) return;
+    }
+  }
+
+  // As add_far(), by the room of a cache: heads, batches, the slots of a ring, and pages.
+  void add_far_room(const Level& cache) {
+    constexpr std::int64_t kFarBytes = std::int64_t{1} << 32U;
+    const auto kind = static_cast<Cache>(cache.values[0].second);
+    std::vector<Given> given = cache.values;
+    std::array<std::int64_t, kAxisCount> values = first_;
+    const Shape shape = shape_of(values, 1);
+    const std::int64_t rows = kFarBytes / std::min(row_bytes(shape.dk, shape.k), row_bytes(shape.dv, shape.v));
+    if (kind == Cache::contiguous) return;
+    if (kind == Cache::paged) {
+      given[1].second = 2 * rows / kv_heads_of(several_heads());
+      add_to(given, 1);
+      return;
+    }
+    if (shape.layout != Layout::blhd && several_heads() != nullptr) {
+      given[1].second = rows / (kv_heads_of(several_heads()) - 1) + 1;
+      add_far_heads(given);
+    }
+    given[1].second = rows / (admits(kBatch, 3) ? 2 : 1) + 1;
+    add_far_batches(given);
+    if (kind != Cache::ring) return;
+    // The keys are on both sides of the last slot.
+    given[1].second = rows;
+    given[2].second = rows + 32;
+    add_far_tokens(given);
+  }
+
+  static std::int64_t row_bytes(std::size_t coordinates, Storage type) {
+    const ElementSize element = element_size(type);
+    return static_cast<std::int64_t>(coordinates / element.coordinates * element.bytes);
+  }
+
+  [[nodiscard]] std::int64_t kv_heads_of(const Level* heads) const { return heads == nullptr ? first_[kKvHeads] : heads->values[1].second; }
+
   // Rows behind the keys with which the last head, batch or half of the pages lies behind byte 2^31; 0 if nothing does that.
   [[nodiscard]] std::int64_t gigabytes_of_room(const Level& cache, std::int64_t batches) const {
-    const std::int64_t heads = several_heads() ? several_heads()->values[1].second : first_[kKvHeads];
+    const std::int64_t heads = kv_heads_of(several_heads());
     std::array<std::int64_t, kAxisCount> values = first_;
     values[kBatch] = batches;
     const Shape shape = shape_of(values, 1);
-    const ElementSize element = element_size(shape.k);
-    const auto row_bytes = static_cast<std::int64_t>(shape.dk / element.coordinates * element.bytes);
+    const std::int64_t bytes = row_bytes(shape.dk, shape.k);
     constexpr std::int64_t kFarBytes = std::int64_t{1} << 31U;
     if (cache.values[0].second == static_cast<std::int64_t>(Cache::contiguous)) return 0;
-    if (cache.values[0].second == static_cast<std::int64_t>(Cache::paged)) return 2 * kFarBytes / row_bytes / heads / batches;
+    if (cache.values[0].second == static_cast<std::int64_t>(Cache::paged)) return 2 * kFarBytes / bytes / heads / batches;
     const std::int64_t before = shape.layout == Layout::blhd ? (batches - 1) * heads : batches * heads - 1;
-    return before == 0 ? 0 : kFarBytes / row_bytes / before + 1;
+    return before == 0 ? 0 : kFarBytes / bytes / before + 1;
   }
 
-  [[nodiscard]] const Level* several_heads() const {
+  // Rows of queries of all heads and batches that 16 bits do not hold, and two keys: by queries, or by heads and batches if queries have a
+  // limit. In the gate if threads are few; each takes about 0.3 us.
+  void add_rows() {
+    constexpr std::int64_t kRows = 65600;
+    constexpr std::int64_t kMostThreads = 5'000'000;
+    std::vector<Given> given = many_rows(kRows);
+    if (given.empty()) return;
+    given.emplace_back(kKeys, 2);
+    std::array<std::int64_t, kAxisCount> values = first_;
+    for (const auto& [axis, value] : given) values[axis] = value;
+    const std::optional<std::int64_t> threads = threads_of(values);
+    add(threads && *threads <= kMostThreads ? special_.own : special_.longer, given, 1);
+  }
+
+  // Values with at least so many rows; none if the limits admit no such.
+  [[nodiscard]] std::vector<Given> many_rows(std::int64_t rows) const {
+    const auto whole = [](std::int64_t all, std::int64_t part) { return (all + part - 1) / part; };
+    const std::vector<std::int64_t> queries = limit_of(limits_, kQueries);
+    if (queries.empty() && several_heads() != nullptr) {
+      const std::int64_t heads = several_heads()->values[0].second;
+      return {{kHeads, heads}, several_heads()->values[1], {kQueries, whole(rows, heads)}};
+    }
+    const std::int64_t most_queries = queries.empty() ? 1 << 16 : std::ranges::max(queries);
+    const std::vector<std::int64_t> head_limit = limit_of(limits_, kHeads);
+    const std::int64_t most_heads = head_limit.empty() ? axes()[kHeads].maximum : std::ranges::max(head_limit);
+    const std::vector<std::int64_t> group_limit = limit_of(limits_, kKvHeads);
+    for (std::int64_t batches = 1; batches <= axes()[kBatch].maximum; ++batches) {
+      const std::int64_t least = whole(whole(rows, most_queries), batches);
+      if (!admits(kBatch, batches) || least > most_heads) continue;
+      const std::int64_t heads = head_limit.empty() ? least : most_heads;
+      if (group_limit.empty()) return {{kBatch, batches}, {kHeads, heads}, {kKvHeads, 1}, {kQueries, most_queries}};
+      const std::int64_t groups = group_limit.front();
+      const std::int64_t divisible = head_limit.empty() ? whole(heads, groups) * groups : heads;
+      if (divisible % groups == 0 && divisible <= most_heads)
+        return {{kBatch, batches}, {kHeads, divisible}, {kKvHeads, groups}, {kQueries, most_queries}};
+    }
+    return {};
+  }
+
+  // Of all dispatches of a case; nothing if its launch cannot be computed.
+  [[nodiscard]] std::optional<std::int64_t> threads_of(std::span<const std::int64_t> values) const {
+    if (!variant_.launch) return std::nullopt;
+    try {
+      const CaseNames of_case(shape_of(values, 1), variant_.setting("max_bias"));
+      const kernels::LaunchNames names(*variant_.launch, variant_.fields, of_case);
+      std::uint64_t threads = 0;
+      for (const kernels::PlannedDispatch& dispatch : kernels::plan_launch(*variant_.launch, names))
+        threads += dispatch.grid.count() * (dispatch.description->grid_counts_threads ? 1 : dispatch.threads.count());
+      return static_cast<std::int64_t>(threads);
+    } catch (const std::exception&) {
+      return std::nullopt;  // whoever runs the case is told
+    }
+  }
+
+  [[nodiscard]] const Level* heads_if(const auto& is_wanted) const {
     const std::vector<Level>& heads = levels_of("heads");
-    const auto found = std::ranges::find_if(heads, [](const Level& level) { return level.values[1].second > 1; });
+    const auto found = std::ranges::find_if(heads, [&](const Level& level) { return is_wanted(level.values[1].second); });
     return found == heads.end() ? nullptr : &*found;
+  }
+  [[nodiscard]] const Level* several_heads() const {
+    return heads_if([](std::int64_t count) { return count > 1; });
+  }
+  [[nodiscard]] const Level* one_head() const {
+    return heads_if([](std::int64_t count) { return count == 1; });
   }
 
   // A short case with several key/value heads, if there are.
@@ -545,11 +691,13 @@ class SpecialMaker {
         return false;
     }
     if (!is_possible(values, first_)) return false;
-    cases.push_back(special_.names.emplace_back(name_of(values, fixture, seed)));
+    const std::string name = name_of(values, fixture, seed);
+    if (std::ranges::find(cases, name) == cases.end()) cases.push_back(special_.names.emplace_back(name));
     return true;
   }
 
   const std::vector<FactorTable>& tables_;
+  const kernels::Variant& variant_;
   std::span<const kernels::AxisLimit> limits_;
   std::array<std::int64_t, kAxisCount> first_;
   SpecialCases special_;
@@ -642,7 +790,7 @@ Family attention_family() {
     Family own = family_with(tables);
     const auto has_none = [](const FactorTable& table) { return table.levels.empty(); };
     if (std::ranges::any_of(tables, has_none)) return own;
-    const auto special = std::make_shared<const SpecialCases>(SpecialMaker(tables, variant.limits).make());
+    const auto special = std::make_shared<const SpecialCases>(SpecialMaker(tables, variant).make());
     own.own_cases = special->own;
     own.long_cases = special->longer;
     own.longest_cases = special->longest;
