@@ -45,6 +45,12 @@ struct Piece {
   std::span<const std::byte> bytes;
 };
 
+// A part of a buffer, in bytes.
+struct Range {
+  std::size_t at = 0;
+  std::size_t length = 0;
+};
+
 struct JobBuffer {
   std::string_view argument;  // the name in messages
   BufferRole role = BufferRole::input;
@@ -55,6 +61,8 @@ struct JobBuffer {
   Gap gap = Gap::unwritten;
   bool has_guards = false;            // poisoned bands of 4 KiB on both sides, which no kernel may write
   std::vector<std::byte> fills = {};  // one for each pass, instead of the gap: no value of a byte can mean "unwritten"
+  // Of an output with gap `untouched`: the parts that have the fill, in whose bytes its digest consists. The rest stays zeros.
+  std::vector<Range> filled = {};
 };
 
 // An input without gaps. The bytes must outlive the job.
@@ -83,6 +91,8 @@ struct BufferResult {
   std::span<const std::byte> bytes;  // without guard bands
   bool has_intact_guards = true;
   std::optional<std::byte> fill = {};  // every byte of an output before the pass; nothing: metal::kPoisonWord
+  // The parts outside of which all bytes are as before, for buffers of gigabytes: the others may not be read, which would take memory.
+  std::vector<Range> parts = {};
 
   template <typename T = float>
   [[nodiscard]] std::span<const T> of() const {

@@ -46,6 +46,7 @@ inline constexpr std::array kAttentionAxisWords = {
     kernels::AxisWords{.axis = "shared_kv", .words = kNoYesWords, .is_feature = true},
     kernels::AxisWords{.axis = "ragged", .words = kRaggedWords, .is_feature = true},
     kernels::AxisWords{.axis = "gaps", .words = kGapWords, .is_feature = true},
+    kernels::AxisWords{.axis = "far", .words = kNoYesWords},
     kernels::AxisWords{.axis = "page_size", .words = {}, .is_feature = true, .first = 16},
     kernels::AxisWords{.axis = "blocks", .words = {}, .is_feature = true, .first = 1},
     kernels::AxisWords{.axis = "nsg", .words = {}, .is_feature = true, .first = 1},

@@ -46,11 +46,23 @@ std::size_t gap_of(const Shape& shape, std::string_view tensor) {
   return shape.gaps == Gaps::all ? 4 : 0;
 }
 
-// With `far`, elements between each two of `places` places that put the last one behind byte 2^31 of the buffer; whole units of 16.
-std::size_t far_gap(const Shape& shape, std::size_t places, std::size_t element_bytes) {
+// Where the last row of a tensor `far` begins, at least: neither int nor uint32 holds the bytes in front of it. Those of a mask are in
+// uint32, because kernels have strides of masks in it, in elements, which are bytes in a boolean mask.
+constexpr std::size_t kFarRows = std::size_t{1} << 32U;
+constexpr std::size_t kFarMask = std::size_t{1} << 31U;
+
+// With `far`, elements between each two places that put the one after `steps` of them behind byte `far` of the buffer; whole units of 16.
+std::size_t far_gap(const Shape& shape, std::size_t steps, std::size_t element_bytes, std::size_t far) {
   constexpr std::size_t kUnit = 16;
-  if (!shape.is_far || places < 2) return 0;
-  return (std::size_t{1} << 31U) / (places - 1) / element_bytes / kUnit * kUnit + kUnit;
+  if (!shape.is_far || steps == 0) return 0;
+  return far / steps / element_bytes / kUnit * kUnit + kUnit;
+}
+
+// The places between which a tensor `far` has gaps, from the first to the last: heads, or rows where heads lie between them. Then the last
+// batch alone is as far.
+std::size_t far_steps(bool is_token_major, std::size_t outer_count, std::size_t heads, std::size_t row_count) {
+  if (!is_token_major) return outer_count * heads - 1;
+  return outer_count > 1 ? (outer_count - 1) * row_count : row_count - 1;
 }
 
 // Rows of `heads` heads, in the layout of the case.
@@ -63,8 +75,8 @@ kernels::NamedTensor rows(const Shape& shape, std::string_view tensor, std::stri
   const Extent dim{"dim", width / element.coordinates, gap};
   const Extent first{outer, outer_count};
   const bool is_token_major = shape.layout == Layout::blhd;
-  const std::size_t places = outer_count * (is_token_major ? row_count : heads);
-  const std::size_t inner_gap = 2 * gap + (gap == 0 || tensor == "out" ? 0 : far_gap(shape, places, element.bytes));
+  const std::size_t steps = far_steps(is_token_major, outer_count, heads, row_count);
+  const std::size_t inner_gap = 2 * gap + (gap == 0 || tensor == "out" ? 0 : far_gap(shape, steps, element.bytes, kFarRows));
   const std::vector<Extent> order = is_token_major
                                         ? std::vector<Extent>{first, {row, row_count, outer_gap}, {"head", heads, inner_gap}, dim}
                                         : std::vector<Extent>{first, {"head", heads, outer_gap}, {row, row_count, inner_gap}, dim};
@@ -88,7 +100,7 @@ kernels::NamedTensor mask_of(const Shape& shape) {
   const std::size_t gap = shape.mask_gaps ? 16 / bytes : 0;
   const std::size_t batches = shape.mask_per_batch ? shape.batches : 1;
   const std::size_t heads = shape.mask_per_head ? shape.heads : 1;
-  const std::size_t plane_gap = 2 * gap + (gap == 0 ? 0 : far_gap(shape, batches * heads, bytes));
+  const std::size_t plane_gap = 2 * gap + (gap == 0 ? 0 : far_gap(shape, batches * heads - 1, bytes, kFarMask));
   kernels::NamedTensor mask =
       dense({{"batch", batches, 0}, {"head", heads, 0}, {"query", shape.queries, plane_gap}, {"key", shape.keys, gap}}, bytes);
   mask.axes[0].extent = static_cast<std::int64_t>(shape.batches);

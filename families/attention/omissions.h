@@ -37,8 +37,10 @@ namespace assay::families {
       {.id = "mask_bytes", .sentence = "Boolean masks hold the bytes 0 and 1 only."},
       {.id = "infinite_inputs", .sentence = "Inputs that a kernel may use are finite."},
       {.id = "long_contexts",
-       .sentence = "Only in cases `far` and with a room of millions have tensors more than 2^31 bytes, never the output. No batch has more "
-                   "than 2^21 keys."},
+       .sentence =
+           "No batch has more than 2^21 keys, and no output more than 2^31 bytes. Offsets beyond 2^32 bytes have one term each: batch, "
+           "head, key, block. Those of masks are below 2^32, and rows of a mask near each other. An offset in int that counts "
+           "elements exceeds it with half and bfloat, not with float."},
       {.id = "alignment", .sentence = "Gaps are multiples of 16 bytes, and all rows begin at multiples of their element."},
   };
 }

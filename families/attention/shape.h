@@ -73,7 +73,7 @@ struct Shape {
   Layout layout;
   std::size_t kv_batches;
   Gaps gaps;
-  bool is_far;  // with the gaps, tensors have more than 2^31 bytes
+  bool is_far;  // with the gaps, tensors have more than 2^32 bytes, and masks more than 2^31
   std::size_t blocks, nsg;
   std::vector<std::size_t> kv_len;  // of each batch
   std::uint64_t seed;

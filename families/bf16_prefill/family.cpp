@@ -64,7 +64,9 @@ Family bf16_prefill_family() {
                       // Caches laid out token, head, coordinate, with gaps.
                       "b2/h4x2/q8/kv128r0/nomask/kvb1/tokens/gauss/s8", "b2/h6x3/q9/kv192r7/causal1x1/tokens/gauss/s9",
                       // Queries and masks on both sides of bytes 2^31 and 2^32, by heads and batches, and by tokens.
-                      "b2/h4x4/q8/kv64r0/random2x4/far/gauss/s1", "b1/h2x1/q17/kv64r0/random1x2/far/gauss/s2"};
+                      "b2/h4x4/q8/kv64r0/random2x4/far/gauss/s1", "b1/h2x1/q17/kv64r0/random1x2/far/gauss/s2",
+                      // Tokens of keys and values on both sides of these bytes.
+                      "b1/h2x2/q9/kv128r0/nomask/tokens/far/gauss/s1"};
   // Many heads over many keys: pairs that are too expensive for the gate.
   family.long_cases = {
       "b1/h1x1/q1/kv36864r0/nomask/drift/s1", "b1/h1x1/q8/kv36864r0/causal1x1/drift/s2", "b1/h1x1/q1/kv65537r0/nomask/drift/s3",

@@ -81,7 +81,9 @@ Family bf16_vec_family() {
                       // Masks whose planes, up to eight, all hide other chunks.
                       "b4/h4x2/q2/kv256r0/tiles2x2/nsg2/gauss/s5",
                       // Queries and masks on both sides of bytes 2^31 and 2^32, by heads and batches, and by tokens.
-                      "b2/h4x4/q2/kv32r0/random2x4/far/nsg1/gauss/s1", "b1/h2x1/q5/kv64r0/random1x2/far/nsg2/gauss/s2"};
+                      "b2/h4x4/q2/kv32r0/random2x4/far/nsg1/gauss/s1", "b1/h2x1/q5/kv64r0/random1x2/far/nsg2/gauss/s2",
+                      // Tokens of keys and values on both sides of these bytes.
+                      "b1/h2x2/q2/kv128r0/nomask/tokens/far/nsg2/gauss/s1"};
   family.long_cases = {"b1/h2x1/q8/kv36864r0/causal1x1/nsg4/drift/s1", "b1/h1x1/q1/kv65537r31/nomask/nsg4/drift/s2",
                        "b1/h2x1/q1/kv32768r0/random1x2/nsg2/uniform/s3", "b1/h32x8/q1/kv2048r0/nomask/nsg4/gauss/s4",
                        "b1/h32x4/q1/kv4096r0/causal1x32/nsg2/needle/s5", "b1/h1x1/q64/kv4096r64/nomask/nsg4/gauss/s6",

@@ -88,14 +88,18 @@ Family quantize_family() {
             values[kCapacity] = draw.between(1, 1100);
             values[kPosition] = draw.between(0, (values[kIsSliding] == 1 ? 4 : 1) * values[kCapacity] - 1);
           },
-      // Slots and positions beyond the range of 16 bits, and heads on both sides of byte 2^31.
+      // Slots and positions beyond the range of 16 bits.
       .own_cases = {"d256/b4/g1/pos65541c65600/gauss/s1", "d512/b4/g2/pos70000c70001/probe/gauss/s2",
                     "d256/b4/g1/pos4000000007c100/sliding/gauss/s3", "d256/b8/g1/pos65541c65600/gauss/s4",
                     "d512/b5/g2/pos70000c70001/sf16/gauss/s5", "d512/b6/g1/pos4000000007c100/sliding/gauss/s6",
                     // Rows on both sides of every decision boundary, and of the smallest norm.
                     "d256/b4/g12/pos0c1/edges/s7", "d512/b4/g12/pos0c1/edges/s8", "d256/b5/g12/pos0c1/edges/s9",
                     "d512/b5/g12/pos0c1/edges/s10", "d256/b6/g12/pos0c1/edges/s11", "d512/b6/g12/pos0c1/edges/s12",
-                    "d256/b8/g12/pos0c1/edges/s13", "d512/b8/g12/pos0c1/edges/s14"},
+                    "d256/b8/g12/pos0c1/edges/s13", "d512/b8/g12/pos0c1/edges/s14",
+                    // Indices on both sides of byte 2^31: by the slot alone, and in the last head.
+                    "d256/b4/g1/pos16777217c16777220/gauss/s1", "d256/b4/g2/pos16777215c16777216/gauss/s1",
+                    "d512/b4/g2/pos8388607c8388608/probe/gauss/s2", "d256/b5/g1/pos8388609c8388610/gauss/s3",
+                    "d512/b6/g2/pos4194303c4194304/gauss/s4", "d256/b8/g2/pos8388607c8388608/gauss/s5"},
       // Slots and rows beyond 16 bits, of every head size and width.
       .long_cases = {"d256/b5/g1/pos65541c65600/gauss/s15", "d256/b6/g1/pos65541c65600/gauss/s16", "d512/b6/g1/pos65541c65600/gauss/s17",
                      "d512/b8/g1/pos65541c65600/gauss/s18", "d256/b4/g65540/pos0c1/gauss/s19", "d512/b8/g65540/pos0c1/gauss/s20"},

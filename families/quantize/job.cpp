@@ -27,6 +27,9 @@ constexpr std::array kFills = {std::byte{0xa5}, std::byte{0x5a}};
 constexpr const char* kStraySlot = "stray slot";
 constexpr const char* kOldCache = "old cache";
 
+// Larger buffers of a cache have the fill in the slot only, and zeros elsewhere that use no memory until a kernel writes them.
+constexpr std::size_t kLargestFilled = std::size_t{1} << 28U;
+
 // The places of a case's outputs in its cache, and their conversion to rows of judged elements.
 struct Cache {
   std::size_t heads, capacity, slot, head_dim;
@@ -51,14 +54,35 @@ struct Cache {
       return BrokenPromise{
           kStraySlot, {{"part", part}, {"slot", index / per_slot % capacity}, {"head", index / per_slot / capacity}, {"wanted", slot}}};
     };
-    const BufferResult& codes = results.at(packed, pass);
-    for (std::size_t i = 0; i < codes.bytes.size(); ++i) {
-      if (codes.written<std::byte>(i) && i / row_bytes() % capacity != slot) return stray("indices", i, row_bytes());
-    }
-    for (std::size_t i = 0; i < results.of(norms, pass).size(); ++i) {
-      if (results.at(norms, pass).written(i) && i / blocks() % capacity != slot) return stray("norm", i, blocks());
+    if (const auto found = find_outside(results.at(packed, pass), std::byte(), row_bytes())) return stray("indices", *found, row_bytes());
+    if (const auto found = find_outside(results.at(norms, pass), float(), blocks())) return stray("norm", *found, blocks());
+    return std::nullopt;
+  }
+
+  // The first element outside of the slot that a pass changed.
+  [[nodiscard]] std::optional<std::size_t> find_outside(const BufferResult& result, auto element, std::size_t per_slot) const {
+    using T = decltype(element);
+    const bool is_sparse = result.bytes.size() > kLargestFilled;
+    for (const Range& part : result.parts) {
+      for (std::size_t i = part.at / sizeof(T); i < (part.at + part.length) / sizeof(T); ++i) {
+        if (i / per_slot % capacity == slot) continue;
+        if (is_sparse ? std::bit_cast<std::array<std::byte, sizeof(T)>>(result.of<T>()[i]) != std::array<std::byte, sizeof(T)>()
+                      : result.written<T>(i))
+          return i;
+      }
     }
     return std::nullopt;
+  }
+
+  // An output with `per_slot` bytes in each slot of each head.
+  [[nodiscard]] JobBuffer buffer(std::string_view argument, std::size_t per_slot) const {
+    JobBuffer buffer = output_buffer(argument, heads * capacity * per_slot);
+    if (buffer.size <= kLargestFilled) return buffer;
+    buffer.has_guards = false;
+    buffer.gap = Gap::untouched;
+    buffer.fills = {kFills.begin(), kFills.end()};
+    for (std::size_t head = 0; head < heads; ++head) buffer.filled.push_back({(head * capacity + slot) * per_slot, per_slot});
+    return buffer;
   }
 
   // Calls f(head, byte of the row, its value after either pass, whether it was written) for each byte of the slot.
@@ -184,11 +208,11 @@ Job quantize_job(const JobRequest& request) {
   JobBuffer source = input_buffer("src", std::as_bytes(std::span(*input)));
   source.has_guards = true;
   job.add(std::move(source));
-  JobBuffer packed = output_buffer("packed", cache.heads * cache.capacity * cache.row_bytes());
+  JobBuffer packed = cache.buffer("packed", cache.row_bytes());
   packed.element = metal::ScalarType::uint8;
   packed.fills = {kFills.begin(), kFills.end()};
   cache.packed = job.add(std::move(packed));
-  cache.norms = job.add(output_buffer("norms", cache.heads * cache.capacity * cache.blocks() * sizeof(float)));
+  cache.norms = job.add(cache.buffer("norms", cache.blocks() * sizeof(float)));
   job.judged = {cache.packed, cache.norms};
   if (cache.rows.has_inputs) {
     cache.inputs = job.add(output_buffer("rms_scratch", cache.heads * cache.head_dim * sizeof(float)));

@@ -36,6 +36,12 @@ constexpr const char* kSignsBehindTheRotation =
     })";
 
 constexpr Twin kTwins4[] = {
+    {"byte_offset_in_int",
+     "the bytes in front of a slot are counted in int",
+     "packed + position * (D / 2)",
+     "packed + int(position * (D / 2))",
+     {"d256/b4/g1/pos16777217c16777220/gauss/s1", Status::hazard},
+     {"d256/b4/g1/pos5c16/gauss/s1"}},
     {"heads_numbered_in_16_bits",
      "the number of a head is a ushort",
      "uint   head [[threadgroup_position_in_grid]]",
@@ -219,6 +225,12 @@ constexpr Twin kTwins4[] = {
 };
 
 constexpr Twin kTwinsHb[] = {
+    {"byte_offset_in_int",
+     "the bytes in front of a slot are counted in int",
+     "packed + position * D",
+     "packed + int(position * D)",
+     {"d256/b5/g1/pos8388609c8388610/gauss/s3", Status::hazard},
+     {"d256/b5/g1/pos5c16/gauss/s3"}},
     {"heads_numbered_in_16_bits",
      "the number of a head is a ushort",
      "uint   head [[threadgroup_position_in_grid]]",

@@ -64,6 +64,13 @@ RowStrides token_strides(const Bf16Parameters& p, std::uint64_t room, std::uint6
   return {token, head, (p.kv_len + room) * token + kGapBytes};
 }
 
+// Between tokens of a cache: the token in its middle is behind byte 2^32, so that this is seen too where a kernel counts tokens from the
+// first one of a tile.
+std::uint64_t far_token_gap(const Bf16Parameters& p) {
+  constexpr std::uint64_t kFarBytes = std::uint64_t{1} << 33U;
+  return kFarBytes / std::max<std::uint64_t>(1, p.kv_len - 1) / kGapBytes * kGapBytes;
+}
+
 // bf16_vec_v1 reads beyond a row of the mask (docs/FINDINGS.md#5), so its declared failures depend on the next row. For such cases
 // there are gaps only between planes.
 RowStrides mask_strides(const Case& test_case, const Bf16Parameters& p) {
@@ -152,8 +159,9 @@ Bf16Parameters dense_parameters(const Case& test_case, metal::ScalarType q_eleme
   p.k = is_dense(test_case) ? row_strides(p, room, 0, 0) : row_strides(p, room, 0, 1);
   p.v = is_dense(test_case) ? row_strides(p, room, 0, 0) : row_strides(p, room, 3, 2);
   if (value("kv_layout") == kTokensOfHeads) {
-    p.k = token_strides(p, room, 0, kGapBytes);
-    p.v = token_strides(p, room, kGapBytes, 3 * kGapBytes);
+    const std::uint64_t far = p.is_far ? far_token_gap(p) : 0;
+    p.k = token_strides(p, room, 0, far + kGapBytes);
+    p.v = token_strides(p, room, kGapBytes, far + 3 * kGapBytes);
   }
   p.kv_batches = value("kv_batches");
   if (value("mask_type") != 0) {

@@ -76,6 +76,7 @@ DenseJob dense_job(const JobRequest& request, const Bf16Parameters& p, std::int6
                                            .is_sparse = p.is_far}));
   // The data includes rows behind the last key, unless the room is too large for that.
   const std::size_t rows_behind = p.kv_len + request.test_case.size("kv_room") - shape.shape.head_rows;
+  const bool is_far = p.is_far && request.test_case.at("kv_layout") == kTokensOfHeads;
   const auto add_cache = [&](std::string_view argument, const auto& values, const RowStrides& strides) {
     return job.add(strided_buffer(argument, std::as_bytes(std::span(values)),
                                   {.batches = p.key_batches(),
@@ -84,7 +85,7 @@ DenseJob dense_job(const JobRequest& request, const Bf16Parameters& p, std::int6
                                    .row_bytes = kBf16RowBytes,
                                    .strides = strides,
                                    .rows_behind = rows_behind,
-                                   .is_sparse = rows_behind != 0}));
+                                   .is_sparse = rows_behind != 0 || is_far}));
   };
   if (const std::size_t shared = p.batches / p.key_batches(); shared > 1) {
     data->k = every_batch(data->inputs.k, p.batches, shared);

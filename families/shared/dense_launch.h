@@ -45,7 +45,7 @@ struct Bf16Parameters {
   float scale = 0.0F;
   float max_bias = 0.0F;       // must be 0: no kernel applies it
   float logit_softcap = 0.0F;  // must be 0, unless is_beyond: no kernel has to apply it
-  bool is_far = false;         // whether q and mask have gaps so large that they exist only on the device
+  bool is_far = false;         // whether q, mask and a cache of tokens have gaps so large that they exist only on the device
   bool is_beyond = false;      // whether what the contract leaves out is not refused (families/omission.h)
 
   [[nodiscard]] std::uint32_t key_batches() const { return kv_batches == 0 ? batches : kv_batches; }

@@ -131,7 +131,10 @@ BundleBuffer buffer_of(const JobBuffer& described, std::size_t pass, std::uint64
                       .fill = fill_of(described.gap),
                       .regions = {}};
   const std::uint64_t guard = described.has_guards ? kGuardBytes : 0;
-  if (!described.fills.empty()) buffer.regions.push_back({guard, described.size, {}, described.fills[pass]});
+  if (!described.fills.empty() && described.gap != Gap::untouched)
+    buffer.regions.push_back({guard, described.size, {}, described.fills[pass]});
+  for (const families::Range& range : described.filled)
+    buffer.regions.push_back({guard + range.at, range.length, {}, described.fills[pass]});
   for (const families::Piece& piece : described.contents) {
     if (!piece.bytes.empty()) buffer.regions.push_back({guard + piece.at, piece.bytes.size(), keep("inputs", piece.bytes, ".bin"), {}});
   }

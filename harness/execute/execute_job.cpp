@@ -195,16 +195,28 @@ class Judging {
   void add_digest() {
     for (std::size_t buffer = 0; buffer < job_.buffers.size(); ++buffer) {
       if (job_.buffers[buffer].role != BufferRole::output) continue;
-      base::add_to_digest(verdict_.digest, job_.digests_guards ? memory_.whole(buffer, 0) : results_.of<std::byte>(buffer));
+      if (job_.buffers[buffer].gap != families::Gap::untouched && job_.digests_guards) {
+        base::add_to_digest(verdict_.digest, memory_.whole(buffer, 0));
+      } else {
+        for_each_kept(buffer, [&](std::span<const std::byte> bytes) { base::add_to_digest(verdict_.digest, bytes); });
+      }
     }
+  }
+
+  // The bytes of an output: of one with gigabytes that nobody fills, the others alone.
+  template <typename F>
+  void for_each_kept(std::size_t buffer, F f) const {
+    const std::span<const std::byte> bytes = results_.of<std::byte>(buffer);
+    if (job_.buffers[buffer].gap != families::Gap::untouched) return f(bytes);
+    for (const families::Range& range : job_.buffers[buffer].filled) f(bytes.subspan(range.at, range.length));
   }
 
   void keep_bits() {
     for (std::size_t buffer = 0; buffer < job_.buffers.size(); ++buffer) {
       const JobBuffer& described = job_.buffers[buffer];
       if (described.role != BufferRole::output) continue;
-      const std::span<const std::byte> bytes = results_.of<std::byte>(buffer);
-      execution_.bits.push_back({std::string(described.argument), described.element, {bytes.begin(), bytes.end()}});
+      std::vector<std::byte>& bits = execution_.bits.emplace_back(std::string(described.argument), described.element).bytes;
+      for_each_kept(buffer, [&](std::span<const std::byte> bytes) { bits.insert(bits.end(), bytes.begin(), bytes.end()); });
     }
   }
 
@@ -250,7 +262,8 @@ std::vector<ShadowRequest> shadows_to_keep(const Job& job, const JobMemory& memo
     const JobBuffer& described = job.buffers[buffer];
     const bool is_bfloat = described.element == metal::ScalarType::bfloat16;
     const bool is_half = described.element == metal::ScalarType::float16;
-    if (described.role == BufferRole::input) continue;
+    // Bytes are no numbers, and may be gigabytes.
+    if (described.role == BufferRole::input || described.element == metal::ScalarType::uint8) continue;
     requests[buffer] = {memory.views(0)[buffer], described.size / (is_bfloat || is_half ? 2 : sizeof(float)),
                         is_half     ? metal::FloatType::half
                         : is_bfloat ? metal::FloatType::bfloat

@@ -18,6 +18,7 @@ using families::BufferRole;
 using families::Gap;
 using families::JobBuffer;
 using families::Piece;
+using families::Range;
 
 // Guard bands consist of whole words.
 std::size_t size_in_memory(const JobBuffer& described) {
@@ -34,7 +35,10 @@ std::unique_ptr<metal::Buffer> make_buffer(const JobBuffer& described, std::size
                                                 : std::make_unique<metal::Buffer>(size_in_memory(described), std::move(label), shared);
   if (described.gap == Gap::forbidden) buffer->poison(metal::kReadPoisonWord);
   // bytes() marks a buffer as written by the host, so it is called only for buffers that the host fills.
-  if (!described.fills.empty()) std::ranges::fill(buffer->bytes().subspan(guard, described.size), described.fills[pass]);
+  if (!described.fills.empty()) {
+    for (const Range& range : described.gap == Gap::untouched ? described.filled : std::vector{Range{0, described.size}})
+      std::ranges::fill(buffer->bytes().subspan(guard + range.at, range.length), described.fills[pass]);
+  }
   for (const Piece& piece : described.contents) {
     if (!piece.bytes.empty()) std::memcpy(buffer->bytes().data() + guard + piece.at, piece.bytes.data(), piece.bytes.size());
   }
@@ -50,23 +54,28 @@ bool is_zero(std::span<const std::byte> bytes) {
   return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-// Whether pages that started as zeros are still zeros. Only pages in memory can differ. A page that was written and then swapped out
-// would be missed.
-bool is_untouched(std::span<const std::byte> bytes) {
-  if (bytes.empty()) return true;
+// The parts in memory; everything if the system does not say. Of pages that started as zeros, no other can differ. A page that was written
+// and then swapped out would be missed.
+std::vector<Range> parts_in_memory(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return {};
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
   const std::uintptr_t end = begin + bytes.size();
   const std::uintptr_t first = begin / page * page;
   std::vector<unsigned char> in_memory((end - first + page - 1) / page);
-  if (mincore(reinterpret_cast<void*>(first), end - first, in_memory.data()) != 0) return is_zero(bytes);
+  if (mincore(reinterpret_cast<void*>(first), end - first, in_memory.data()) != 0) return {{0, bytes.size()}};
+  std::vector<Range> parts;
   for (std::size_t index = 0; index < in_memory.size(); ++index) {
     if ((in_memory[index] & 1U) == 0) continue;
     const std::uintptr_t from = std::max(begin, first + index * page);
-    const std::uintptr_t to = std::min(end, first + (index + 1) * page);
-    if (!is_zero(bytes.subspan(from - begin, to - from))) return false;
+    parts.push_back({from - begin, std::min(end, first + (index + 1) * page) - from});
   }
-  return true;
+  return parts;
+}
+
+// Whether pages that started as zeros are still zeros.
+bool is_untouched(std::span<const std::byte> bytes) {
+  return std::ranges::all_of(parts_in_memory(bytes), [&](const Range& part) { return is_zero(bytes.subspan(part.at, part.length)); });
 }
 
 // `first`: offset of the bytes in their buffer, where the poison starts at the first byte.
@@ -120,8 +129,10 @@ families::Results JobMemory::results() const {
     std::vector<families::BufferResult>& left = results.passes.emplace_back();
     for (std::size_t number = 0; number < job_.buffers.size(); ++number) {
       const JobBuffer& described = job_.buffers[number];
-      left.push_back({whole(number, pass).subspan(guard_bytes(described), described.size), has_intact_guards(number, pass),
-                      described.fills.empty() ? std::nullopt : std::optional(described.fills[pass])});
+      const std::span<const std::byte> bytes = whole(number, pass).subspan(guard_bytes(described), described.size);
+      const bool is_sparse = described.gap == Gap::untouched && described.role == BufferRole::output;
+      left.push_back({bytes, has_intact_guards(number, pass), described.fills.empty() ? std::nullopt : std::optional(described.fills[pass]),
+                      is_sparse ? parts_in_memory(bytes) : std::vector{Range{0, bytes.size()}}});
     }
   }
   return results;

@@ -60,8 +60,8 @@ class Finder {
       if (variant_.launch)
         throw metal::PipelineError(
             fmt::format("{}: no function '{}', which a [[dispatch]] names; {} has {}. [limits] excludes cases without a "
-                        "function",
-                        variant_.description.string(), key, variant_.source.string(), list_functions(library_)));
+                        "function{}",
+                        variant_.description.string(), key, variant_.source.string(), list_functions(library_), advice_about_pairs()));
       throw metal::PipelineError(fmt::format(
           "{}: no function '{}' for entry {} of family {}; {} has {}. [entry] maps entries to functions of other names, [limits] excludes "
           "cases "
@@ -79,6 +79,22 @@ class Finder {
   }
 
  private:
+  // Lists of two axes that may form pairs mean all pairs, which those who wrote them may not have meant.
+  [[nodiscard]] std::string advice_about_pairs() const {
+    for (const kernels::AxisWords& own : contract_.axis_words) {
+      if (own.partner.empty()) continue;
+      const auto limit = std::ranges::find(variant_.limits, own.axis, &kernels::AxisLimit::axis);
+      const auto other = std::ranges::find(variant_.limits, own.partner, &kernels::AxisLimit::axis);
+      if (limit == variant_.limits.end() || other == variant_.limits.end()) continue;
+      if (limit->values.size() < 2 || other->values.size() < 2 || !limit->pairs.empty()) continue;
+      return fmt::format(
+          ". {0} = [{1}] and {2} = [{3}] mean all {4} pairs; {2} = \"{0}\" admits equal values only, and {2} = [\"{5}x{6}\", ...] pairs",
+          own.partner, fmt::join(other->values, ", "), own.axis, fmt::join(limit->values, ", "),
+          other->values.size() * limit->values.size(), other->values.front(), limit->values.front());
+    }
+    return {};
+  }
+
   void mark_absent(const std::string& key) {
     result_.absent.emplace(
         key,

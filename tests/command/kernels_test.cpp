@@ -46,6 +46,22 @@ TEST_F(Cli, ACaseOfTheFamilyIsAskedOfTheUsersKernel) {
   EXPECT_THAT(outcome.output, HasSubstr("kernel/d256/h2x2/kv33c33/ring0/nomask/nwg1/gauss/s1"));
 }
 
+// Two lists of head sizes mean all pairs, which is not what the table of a file of functions says.
+TEST_F(Cli, AMissingFunctionOfAPairSaysHowPairsAreWritten) {
+  const std::filesystem::path ours = kRoot / "kernels/variants/attn_simd_v1";
+  const std::filesystem::path mine = folder_ / "pairs";
+  std::filesystem::create_directory(mine);
+  std::filesystem::copy(ours / "kernel.metal", mine);
+  std::string description = read_file(ours / "variant.toml");
+  const std::size_t dk = description.find("dk  ");
+  description.replace(dk, description.find("type  ") - dk, "dk = [64, 80]\ndv = [64, 80]\n");
+  std::ofstream(mine / "variant.toml") << description;
+  const Outcome outcome = run_assay("run smoke --kernel " + mine.string());
+  EXPECT_EQ(outcome.status, 2) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("dk = [64, 80] and dv = [64, 80] mean all 4 pairs; dv = \"dk\" admits equal values only, and dv = "
+                                        "[\"64x64\", ...] pairs"));
+}
+
 // A gate of which a quarter is left must not look like a gate.
 TEST_F(Cli, SaysHowManyCasesAKernelIsNotMadeFor) {
   const std::filesystem::path ours = kRoot / "kernels/variants/tq4_v1";

@@ -72,6 +72,39 @@ TEST(JobMemory, ASparseCacheTakesMemoryOnlyForItsFilledSlots) {
   EXPECT_LT(resident_bytes(), before + (std::size_t{8} << 20));
 }
 
+// An output of 4 GiB of which a kernel may write 64 bytes.
+TEST(JobMemory, ASparseOutputHasItsFillWhereItIsReadAndShowsOtherWrites) {
+  constexpr std::size_t kSize = std::size_t{1} << 32U;
+  constexpr std::size_t kSlot = kSize - 8000;
+  constexpr std::size_t kStray = std::size_t{1} << 31U;
+  const std::size_t before = resident_bytes();
+  Job job;
+  job.add({.argument = "packed",
+           .role = families::BufferRole::output,
+           .size = kSize,
+           .gap = families::Gap::untouched,
+           .fills = {std::byte{0xa5}, std::byte{0x5a}},
+           .filled = {{kSlot, 64}}});
+  job.passes.resize(2);
+  const JobMemory memory(job);
+  memory.views(1).front().buffer->bytes()[kStray] = std::byte{1};
+  const families::Results results = memory.results();
+  const auto parts_with = [&](std::size_t pass, std::size_t place) {
+    return std::ranges::count_if(results.at(0, pass).parts, [&](const auto& part) { return place - part.at < part.length; });
+  };
+  for (const std::size_t pass : {std::size_t{0}, std::size_t{1}}) {
+    const families::BufferResult& result = results.at(0, pass);
+    EXPECT_EQ(result.bytes[kSlot], job.buffers[0].fills[pass]);
+    EXPECT_EQ(result.bytes[kSlot + 64], std::byte{0});
+    EXPECT_FALSE(result.written<std::byte>(kSlot + 63));
+    EXPECT_EQ(parts_with(pass, kSlot), 1);
+    EXPECT_LT(result.parts.size(), 2000U);
+  }
+  EXPECT_EQ(parts_with(0, kStray), 0);
+  EXPECT_EQ(parts_with(1, kStray), 1);
+  EXPECT_LT(resident_bytes(), before + (std::size_t{32} << 20));
+}
+
 TEST(JobMemory, AFullCacheIsCopiedAndComparedWhole) {
   const std::vector<std::byte> data(300, std::byte{7});
   const InputMemory memory(families::cache_buffer("V_packed", data, {3, 100, 100}));

@@ -1,0 +1,124 @@
+// Family `attention`: which cases a variant gets that no design combines: low scores, and offsets, keys and rows that narrow types do not
+// hold.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "families/registry.h"
+#include "harness/cases/case.h"
+#include "harness/cases/suite.h"
+#include "kernels/axis_text.h"
+#include "kernels/variant.h"
+
+namespace assay::tests {
+namespace {
+
+using namespace ::testing;
+
+kernels::Variant variant_of(const std::string& toml) {
+  const std::string launch = "[[dispatch]]\nfunction = \"f\"\ngrid = [1]\nthreads = [32]\n";
+  return kernels::parse_variant("family = \"attention\"\nsource = \"k.metal\"\n" + toml + launch, "mine", "mine/variant.toml",
+                                families::contracts());
+}
+
+TEST(AttentionSpecialCases, FarHasWords) {
+  const kernels::Variant variant = variant_of("[limits]\ndk = [64]\nfar = [\"no\", \"yes\"]\n");
+  EXPECT_EQ(kernels::axis_text(*variant.contract, "far", 1), "yes");
+  EXPECT_THAT(std::ranges::find(variant.limits, "far", &kernels::AxisLimit::axis)->values, ElementsAre(0, 1));
+  const kernels::Variant without = variant_of("[limits]\ndk = [64]\n");
+  EXPECT_EQ(std::ranges::find(without.limits, "far", &kernels::AxisLimit::axis), without.limits.end()) << "it is no feature";
+}
+
+// The names of the gate's cases for which `is_wanted`, without the variant, sorted.
+std::vector<std::string> gate_names(const std::string& limits, const std::function<bool(const harness::Case&)>& is_wanted) {
+  std::vector<std::string> names;
+  for (const harness::Case& test_case : harness::suite_cases(harness::Suite::gate, variant_of("[limits]\n" + limits), 0)) {
+    if (is_wanted(test_case)) names.push_back(harness::format_case(test_case).substr(std::string("mine/").size()));
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+// With offsets of more than 31 bits.
+std::vector<std::string> large(const std::string& limits) {
+  return gate_names(limits, [](const harness::Case& one) { return one.at("far") != 0 || one.at("room") > 500'000; });
+}
+
+const std::string kSmall = "dk = [64]\ntype = [\"half\"]\n";
+
+TEST(AttentionSpecialCases, EachTermOfAnOffsetExceeds32Bits) {
+  EXPECT_THAT(large(kSmall + "gaps = [\"no\", \"kv\"]\n"), ElementsAre("half/d64x64/b1/h4x4/q1/k65/nomask/gaps_kv/far/gauss/s1",
+                                                                       "half/d64x64/b2/h4x4/q1/k65/nomask/gaps_kv/far/gauss/s1",
+                                                                       "half/d64x64/b3/h1x1/q1/k65/nomask/gaps_kv/far/gauss/s1"));
+  EXPECT_THAT(large(kSmall + "gaps = [\"no\", \"all\"]\nlayout = [\"blhd\"]\n"),
+              ElementsAre("half/d64x64/b1/h1x1/q2/k65/nomask/blhd/gaps_all/far/gauss/s1",
+                          "half/d64x64/b2/h4x4/q1/k65/nomask/blhd/gaps_all/far/gauss/s1",
+                          "half/d64x64/b3/h1x1/q1/k65/nomask/blhd/gaps_all/far/gauss/s1"));
+  EXPECT_THAT(large(kSmall + "b = [1]\nh = [8]\ng = [2]\ngaps = [\"kv\"]\n"),
+              ElementsAre("half/d64x64/b1/h8x2/q1/k65/nomask/gaps_kv/far/gauss/s1"));
+  EXPECT_THAT(large(kSmall + "b = [1, 2]\nh = [4]\ng = [1]\ngaps = [\"kv\"]\n"),
+              ElementsAre("half/d64x64/b2/h4x1/q1/k65/nomask/gaps_kv/far/gauss/s1"));
+}
+
+TEST(AttentionSpecialCases, PlanesOfMasksAreFarByHeadsAndByBatches) {
+  const std::string masks = "gaps = [\"kv\"]\nmask = [\"boolean\"]\nmask_gaps = [\"yes\"]\nmask_planes = ";
+  const std::string words = "/boolean/planes_both/mask_gaps/gaps_kv/far/gauss/s1";
+  EXPECT_THAT(
+      large(kSmall + masks + "[\"both\"]\n"),
+      ElementsAre("half/d64x64/b1/h4x4/q1/k65" + words, "half/d64x64/b2/h4x4/q1/k65" + words, "half/d64x64/b3/h1x1/q1/k65" + words));
+  const std::string of_heads = "/boolean/planes_head/mask_gaps/gaps_kv/far/gauss/s1";
+  EXPECT_THAT(large(kSmall + masks + "[\"head\"]\n"), IsSupersetOf({"half/d64x64/b1/h4x4/q1/k65" + of_heads}));
+}
+
+TEST(AttentionSpecialCases, RoomOfGigabytesIsBehindHeadsBatchesAndSlots) {
+  EXPECT_THAT(
+      large(kSmall + "cache = [\"contiguous\", \"capacity\"]\n"),
+      ElementsAre("half/d64x64/b1/h4x4/q1/k65/nomask/room11184811/gauss/s1", "half/d64x64/b2/h4x4/q1/k65/nomask/room2396746/gauss/s1",
+                  "half/d64x64/b3/h1x1/q1/k65/nomask/room16777217/gauss/s1"));
+  EXPECT_THAT(large(kSmall + "b = [1]\nh = [4]\ng = [1]\ncache = [\"capacity\"]\n"), IsEmpty()) << "one head has nothing behind it";
+  EXPECT_THAT(large(kSmall + "b = [1]\nh = [4]\ng = [1]\nlq = [1]\ncache = [\"ring\"]\n"),
+              ElementsAre("half/d64x64/b1/h4x1/q1/k65/nomask/ring33554464room33554432/gauss/s1"));
+  EXPECT_THAT(large(kSmall + "b = [1]\ncache = [\"paged\"]\n"),
+              ElementsAre("half/d64x64/b1/h4x4/q1/k65/nomask/page16room16777216/gauss/s1",
+                          "half/d64x64/b1/h4x4/q1/k65/nomask/page16room8388608/gauss/s1"));
+}
+
+TEST(AttentionSpecialCases, NoneIsLargeIfTheLimitsSaySo) {
+  EXPECT_THAT(large(kSmall + "gaps = [\"no\", \"kv\"]\ncache = [\"contiguous\", \"capacity\"]\nfar = [\"no\"]\n"), IsEmpty());
+  EXPECT_THAT(large(kSmall + "gaps = [\"kv\"]\nfar = [\"no\", \"yes\"]\n"), SizeIs(3));
+}
+
+TEST(AttentionSpecialCases, KeysAndRowsExceed16Bits) {
+  const auto many = [](const std::string& limits) {
+    return gate_names(limits,
+                      [](const harness::Case& one) { return one.at("lk") > 32767 || one.at("b") * one.at("h") * one.at("lq") > 65535; });
+  };
+  const std::string cheap = "\n[[dispatch]]\nfunction = \"f\"\ngrid = [\"b * h\", \"lq\"]\nthreads = [32]\n";
+  const std::string dear = "\n[[dispatch]]\nfunction = \"f\"\ngrid = [\"b * h\", \"lq\"]\nthreads = [1024]\n";
+  EXPECT_THAT(many(kSmall + cheap),
+              ElementsAre("half/d64x64/b1/h1x1/q1/k33000/nomask/one_key_far/s1", "half/d64x64/b1/h4x4/q16400/k2/nomask/gauss/s1"));
+  EXPECT_THAT(many(kSmall + "lq = [1, 8]\nlk = [1, 2, 65]\n" + cheap), ElementsAre("half/d64x64/b3/h2734x1/q8/k2/nomask/gauss/s1"));
+  EXPECT_THAT(many(kSmall + "lq = [1, 8]\nlk = [1, 2, 65]\nh = [32]\ng = [8]\n" + cheap), IsEmpty()) << "64 batches are too few";
+  EXPECT_THAT(many(kSmall + "lq = [1, 8]\nlk = [1, 2, 65]\n" + dear), IsEmpty());
+  const kernels::Variant slow = variant_of("[limits]\n" + kSmall + "lq = [1, 8]\n" + dear);
+  EXPECT_THAT(families::find_family("attention").of_variant(slow).long_cases, Contains("half/d64x64/b3/h2734x1/q8/k2/nomask/gauss/s1"))
+      << "which takes long in the gate";
+}
+
+TEST(AttentionSpecialCases, LowScoresAreTestedWithEveryKindOfMaximum) {
+  const auto cases = [](const std::string& limits) {
+    return gate_names("dk = [64]\n" + limits, [](const harness::Case& one) { return one.fixture == "below_sentinels"; });
+  };
+  EXPECT_THAT(cases("mask = [\"causal\"]\nblocks = [1, 8]\nnsg = [2, 4]\n"),
+              UnorderedElementsAre("float/d64x64/b1/h1x1/q1/k33/causal/nsg2/below_sentinels/s1",
+                                   "float/d64x64/b1/h1x1/q1/k33/causal/nsg4/below_sentinels/s1",
+                                   "float/d64x64/b1/h1x1/q1/k33/causal/blocks8/nsg2/below_sentinels/s1"));
+  EXPECT_THAT(cases("sinks = [\"yes\"]\n"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace assay::tests
