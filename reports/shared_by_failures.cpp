@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -41,6 +42,24 @@ struct Property {
   std::size_t failed = 0, passed = 0;
 };
 
+// How a property was chosen to fit the failures, which decides how often it fits failures without a common cause.
+enum class Choice {
+  value_of_the_first,  // of the first failure, so only the others can tell anything
+  range,               // up to the extreme value of a failure
+  subset,              // any set of values
+};
+
+// Logarithm of the number of ways to choose `some` of `all`.
+double log_choices(std::size_t all, std::size_t some) {
+  const auto log_factorial = [](std::size_t n) { return std::lgamma(static_cast<double>(n) + 1); };
+  return log_factorial(all) - log_factorial(some) - log_factorial(all - some);
+}
+
+// Logarithm of the chance that `failed` of `all` cases, drawn at random, all are among the `having` that have a property.
+double log_chance(std::size_t all, std::size_t having, std::size_t failed) {
+  return log_choices(having, failed) - log_choices(all, failed);
+}
+
 class Search {
  public:
   explicit Search(const std::vector<const CaseRecord*>& cases) : cases_(cases) {}
@@ -48,21 +67,26 @@ class Search {
   std::vector<Property> find() {
     const auto first = std::ranges::find_if(cases_, [](const CaseRecord* record) { return has_failed(*record); });
     if (first == cases_.end()) return {};
-    consider(fmt::format("fixture {}", (*first)->fixture), [&](const CaseRecord& one) { return one.fixture == (*first)->fixture; });
+    consider(fmt::format("fixture {}", (*first)->fixture), Choice::value_of_the_first,
+             [&](const CaseRecord& one) { return one.fixture == (*first)->fixture; });
     for (const auto& [axis, value] : (*first)->axes) {
       const std::string text = axis_text((*first)->family, axis, value);
-      consider(fmt::format("{} = {}", axis, text), [&](const CaseRecord& one) { return axis_of(one, axis) == value; });
+      consider(fmt::format("{} = {}", axis, text), Choice::value_of_the_first,
+               [&](const CaseRecord& one) { return axis_of(one, axis) == value; });
       if (axis_words((*first)->family, axis).empty())
         consider_ranges(axis);
       else
         consider_words(axis);
     }
     std::ranges::sort(found_, {}, [](const Property& one) { return std::pair(one.passed, one.words); });
+    // Beside one that separates well, another that does so less is a detour.
+    const std::size_t best = found_.empty() ? 0 : found_.front().passed;
+    std::erase_if(found_, [=](const Property& one) { return one.passed > std::max(best, one.failed / 4); });
     return found_;
   }
 
  private:
-  void consider(const std::string& words, const std::function<bool(const CaseRecord&)>& holds) {
+  void consider(const std::string& words, Choice choice, const std::function<bool(const CaseRecord&)>& holds, double log_sets = 0) {
     Property property{words};
     std::size_t passed = 0;
     for (const CaseRecord* record : cases_) {
@@ -74,17 +98,21 @@ class Search {
         property.passed += holds(*record) ? 1U : 0U;
       }
     }
-    // With fewer failures, or more cases that have it and passed, it would be a coincidence as often as a cause.
-    constexpr std::size_t kFewest = 3, kFailuresPerPassed = 4;
-    const bool separates = property.failed >= kFewest && property.passed * kFailuresPerPassed <= property.failed;
-    if (separates && passed > property.passed) found_.push_back(std::move(property));
+    // Nothing is said that most of the cases that passed have too, however many there are, or that failures without a common cause would
+    // have more often than once in 200 times.
+    constexpr std::size_t kFewest = 2;
+    if (property.failed < kFewest || property.passed * 2 > passed || passed == 0) return;
+    const std::size_t given = choice == Choice::value_of_the_first ? 1 : 0;
+    const double chance = log_chance(property.failed + passed - given, property.failed + property.passed - given, property.failed - given);
+    if (chance + log_sets <= std::log(1.0 / 200)) found_.push_back(std::move(property));
   }
 
   // Several words: those that fail.
   void consider_words(const std::string& axis) {
-    std::set<std::int64_t> failing;
+    std::set<std::int64_t> failing, all;
     for (const CaseRecord* record : cases_) {
       if (has_failed(*record)) failing.insert(axis_of(*record, axis));
+      if (has_failed(*record) || has_passed(*record)) all.insert(axis_of(*record, axis));
     }
     if (failing.size() < 2) return;
     std::string list;
@@ -92,7 +120,9 @@ class Search {
       const std::string_view joint = list.empty() ? "" : value == *failing.rbegin() ? " or " : ", ";
       list += fmt::format("{}{}", joint, axis_text(cases_.front()->family, axis, value));
     }
-    consider(fmt::format("{} = {}", axis, list), [&](const CaseRecord& one) { return failing.contains(axis_of(one, axis)); });
+    consider(
+        fmt::format("{} = {}", axis, list), Choice::subset, [&](const CaseRecord& one) { return failing.contains(axis_of(one, axis)); },
+        log_choices(all.size(), failing.size()));
   }
 
   // Values above the largest one below those that fail, and the reverse.
@@ -105,10 +135,10 @@ class Search {
     if (failing.size() < 2) return;
     if (const auto least = all.find(*failing.begin()); least != all.begin()) {
       const std::int64_t below = *std::prev(least);
-      consider(fmt::format("{} > {}", axis, below), [&](const CaseRecord& one) { return axis_of(one, axis) > below; });
+      consider(fmt::format("{} > {}", axis, below), Choice::range, [&](const CaseRecord& one) { return axis_of(one, axis) > below; });
     }
     if (const auto above = std::next(all.find(*failing.rbegin())); above != all.end())
-      consider(fmt::format("{} < {}", axis, *above), [&](const CaseRecord& one) { return axis_of(one, axis) < *above; });
+      consider(fmt::format("{} < {}", axis, *above), Choice::range, [&](const CaseRecord& one) { return axis_of(one, axis) < *above; });
   }
 
   const std::vector<const CaseRecord*>& cases_;
@@ -236,8 +266,10 @@ std::vector<std::string> shared_by_failures(std::span<const CaseRecord> cases) {
     std::vector<Property> properties = Search(records).find();
     if (properties.size() > kMost) properties.resize(kMost);
     for (const Property& one : properties) {
-      sentences.push_back(fmt::format("{}: only {}: all {} failures, and {} of the cases that passed", variant, one.words, one.failed,
-                                      one.passed == 0 ? std::string("none") : fmt::format("{}", one.passed)));
+      const auto passed = std::ranges::count_if(records, [](const CaseRecord* record) { return has_passed(*record); });
+      sentences.push_back(fmt::format("{}: only {}: all {} failures, and {} of the {}cases that passed", variant, one.words, one.failed,
+                                      one.passed == 0 ? std::string("none") : fmt::format("{}", one.passed),
+                                      one.passed == 0 ? std::string() : fmt::format("{} ", passed)));
     }
   }
   return sentences;

@@ -9,8 +9,10 @@
 
 namespace assay::reports {
 
-// For each variant with at least three failing cases and some that passed: the fixture, the value of an axis, or the range of values, that
-// all failing cases have and at most a quarter as many of those that passed. The two that fit best, each in a sentence.
+// For each variant with at least two failing cases and some that passed: the fixture, the value of an axis, or the range of values, that
+// all failing cases have, at most half of those that passed, and that as many cases drawn at random would share at most once in 200 times.
+// The one that fewest of the passed cases have, and another if it separates as well or at most a quarter as many pass as fail; each in a
+// sentence.
 [[nodiscard]] std::vector<std::string> shared_by_failures(std::span<const harness::CaseRecord> cases);
 
 // For a variant of which nearly every failing value is off by one or two roundings to half or bfloat, and that fails in most cases with

@@ -52,6 +52,32 @@ TEST(SharedByFailures, NamesFixtureAxisAndRange) {
   EXPECT_THAT(reports::shared_by_failures(cases_where([](const Record&, auto, auto) { return true; })), IsEmpty());
 }
 
+// Cases of which `having` are of head dimension 512 and of fixture query_ties; the first `failing` of these fail.
+std::vector<harness::CaseRecord> cases_of_which(std::size_t all, std::size_t having, std::size_t failing) {
+  std::vector<harness::CaseRecord> cases;
+  for (std::size_t i = 0; i < all; ++i) {
+    const std::string fixture = i < having ? "query_ties" : fmt::format("other{}", i % 20);
+    cases.push_back(record(fmt::format("v/{}", i), "tq4", fixture, i < failing ? Status::failed : Status::passed, 0.5));
+    cases.back().axes = {{"head_dim", i < having ? 512 : 256}};
+  }
+  return cases;
+}
+
+// A statement is about what is rarely shared by chance: by two of 500 cases if only these have it, by 21 even if 12 others have it too.
+TEST(SharedByFailures, SaysWhatIsNoCoincidenceAndNotTrivial) {
+  const auto said = [](std::size_t all, std::size_t having, std::size_t failing) {
+    return reports::shared_by_failures(cases_of_which(all, having, failing));
+  };
+  EXPECT_THAT(said(501, 2, 2), ElementsAre("tq4_v1: only fixture query_ties: all 2 failures, and none of the cases that passed",
+                                           "tq4_v1: only head_dim = 512: all 2 failures, and none of the cases that passed"));
+  EXPECT_THAT(said(100, 33, 21), Contains("tq4_v1: only head_dim = 512: all 21 failures, and 12 of the 79 cases that passed"));
+  EXPECT_THAT(said(501, 20, 2), IsEmpty()) << "the second of two failures has the fixture of the first in one of 26 runs";
+  EXPECT_THAT(said(100, 2, 2), IsEmpty()) << "one of 99";
+  EXPECT_THAT(said(100, 40, 5), IsEmpty()) << "five of 100 cases are among these 40 in one of 43 runs";
+  EXPECT_THAT(said(500, 480, 300), IsEmpty()) << "no coincidence, but nearly every case has it";
+  EXPECT_THAT(said(20, 1, 1), IsEmpty());
+}
+
 // Cases of `attention` in two formats, with four masks and lengths; `error_of` gives a case's error, as a part of its magnitude, or 0.
 template <typename Error>
 std::vector<harness::CaseRecord> attention_cases(Error error_of) {
