@@ -23,6 +23,7 @@
 #include "cli/recording.h"
 #include "cli/run.h"
 #include "cli/say.h"
+#include "cli/storage.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
 #include "families/described_launch.h"
@@ -195,15 +196,6 @@ void say_statements(const std::vector<harness::CaseRecord>& records) {
   if (holding != 0) say("claims beyond the contract: {} hold\n", holding);
 }
 
-void say_storage_hints(const harness::Workbench& workbench, const std::vector<harness::CaseRecord>& records) {
-  for (const auto& [name, prepared] : workbench.variants()) {
-    if (!prepared.weaker_storage.empty()) continue;
-    std::vector<harness::CaseRecord> own;
-    std::ranges::copy_if(records, std::back_inserter(own), [&](const harness::CaseRecord& record) { return record.variant == name; });
-    if (const std::string hint = reports::storage_hint(own); !hint.empty()) say("note: {}\n", hint);
-  }
-}
-
 int run_selection(const Options& options, const std::vector<std::string>& words) {
   if (options.estimate) return print_estimate(options, words);
   const InterruptGuard interrupt;
@@ -259,7 +251,9 @@ int run_prepared(const Options& options, const Workspace& workspace, const harne
   say("{}{}", excused_line(recording.run(), records), robustness_line(recording.run(), records));
   say_statements(records);
   for (const std::string& note : reports::shared_by_failures(records)) say("note: {}\n", note);
-  say_storage_hints(workbench, records);
+  if (!interrupt.stop() && !running.fail_fast) {
+    for (const std::string& note : storage_hints(cases, workbench, running, interrupt.stop(), records)) say("note: {}\n", note);
+  }
   const std::size_t skips = is_strict(options) ? count_untrusted_skips(records) : 0;
   if (skips != 0) say("strict: {} cases were skipped for what the kernel under test lacks, which counts as a failure\n", skips);
   // Printed last, so that truncated test logs include it.

@@ -102,10 +102,10 @@ enum Service : std::uint32_t {
   kRecord,       // (address, bytes): in modules compiled to be recorded, after an operation that makes a value and before one that stores a
                  // value; the site is the number of the operation
   kMisaligned,   // (address): before an access whose address is not a multiple of Access::alignment; the site is the number of the access
-  kUnset,        // (offset): in modules compiled to be checked, before a read of a local array that the lane has not written; the site is
-                 // the number of the access
-  kNarrowed,     // (value, what is left of it, type): in modules compiled to be checked, after a conversion that has lost bits of an index;
-                 // the site is the number of an access with the place, and the type is the width in bits | kSignedIndex
+  kUnset,     // (offset): in modules compiled to be checked, before a read of a local array that the lane has not written, and before any
+              // access outside of it; the site is the number of the access, whose `alignment` is the size of the array
+  kNarrowed,  // (value, what is left of it, type): in modules compiled to be checked, after a conversion that has lost bits of an index;
+              // the site is the number of an access with the place, and the type is the width in bits | kSignedIndex
   kServiceCount
 };
 

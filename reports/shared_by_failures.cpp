@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "harness/cases/case.h"
@@ -41,6 +41,27 @@ struct Property {
   std::size_t failed = 0, passed = 0;
 };
 
+// How a property was chosen to fit the failures, which decides how often it fits failures without a common cause.
+enum class Choice {
+  value_of_the_first,  // of the first failure, so only the others can tell anything
+  range,               // up to the extreme value of a failure
+  subset,              // any set of values
+};
+
+// The number of ways to choose `some` of `all`.
+double choices(std::size_t all, std::size_t some) {
+  double ways = 1;
+  for (std::size_t i = 0; i < some; ++i) ways *= static_cast<double>(all - i) / static_cast<double>(i + 1);
+  return ways;
+}
+
+// The chance that `failed` of `all` cases, drawn at random, all are among the `having` that have a property.
+double chance_of(std::size_t all, std::size_t having, std::size_t failed) {
+  double chance = 1;
+  for (std::size_t i = 0; i < failed; ++i) chance *= static_cast<double>(having - i) / static_cast<double>(all - i);
+  return chance;
+}
+
 class Search {
  public:
   explicit Search(const std::vector<const CaseRecord*>& cases) : cases_(cases) {}
@@ -48,21 +69,50 @@ class Search {
   std::vector<Property> find() {
     const auto first = std::ranges::find_if(cases_, [](const CaseRecord* record) { return has_failed(*record); });
     if (first == cases_.end()) return {};
-    consider(fmt::format("fixture {}", (*first)->fixture), [&](const CaseRecord& one) { return one.fixture == (*first)->fixture; });
+    consider(fmt::format("fixture {}", (*first)->fixture), Choice::value_of_the_first,
+             [&](const CaseRecord& one) { return one.fixture == (*first)->fixture; });
     for (const auto& [axis, value] : (*first)->axes) {
       const std::string text = axis_text((*first)->family, axis, value);
-      consider(fmt::format("{} = {}", axis, text), [&](const CaseRecord& one) { return axis_of(one, axis) == value; });
+      consider(fmt::format("{} = {}", axis, text), Choice::value_of_the_first,
+               [&](const CaseRecord& one) { return axis_of(one, axis) == value; });
       if (axis_words((*first)->family, axis).empty())
         consider_ranges(axis);
       else
         consider_words(axis);
     }
     std::ranges::sort(found_, {}, [](const Property& one) { return std::pair(one.passed, one.words); });
+    // Beside one that separates well, another that does so less is a detour.
+    const std::size_t best = found_.empty() ? 0 : found_.front().passed;
+    std::erase_if(found_, [=](const Property& one) { return one.passed > std::max(best, one.failed / 4); });
     return found_;
   }
 
+  // Whether failures keep to some words of an axis that says nothing of formats, such as masks, or to lengths that something does not
+  // divide. Storage loses bits in all of them, a mistake in logic may not.
+  bool follows_logic() {
+    const auto first = std::ranges::find_if(cases_, [](const CaseRecord* record) { return has_failed(*record); });
+    if (first == cases_.end()) return false;
+    const families::Family& family = harness::find_family((*first)->family);
+    consider("fixture", Choice::value_of_the_first, [&](const CaseRecord& one) { return one.fixture == (*first)->fixture; });
+    for (const auto& [axis, value] : (*first)->axes) {
+      const auto words = axis_words((*first)->family, axis);
+      const auto described = std::ranges::find(family.axes, axis, &families::Axis::name);
+      const bool is_length = described != family.axes.end() && described->is_length;
+      // A single workgroup writes the output itself, and several write partial results.
+      const bool shares_work = described != family.axes.end() && described->is_launch_choice;
+      if (!is_length && !shares_work && std::ranges::find(words, "half") == words.end()) {
+        consider(axis, Choice::value_of_the_first, [&](const CaseRecord& one) { return axis_of(one, axis) == value; });
+        if (!words.empty()) consider_words(axis);
+      }
+      if (!is_length) continue;
+      for (const std::int64_t divisor : {2, 4, 8, 16, 32, 64})
+        consider(axis, Choice::range, [&](const CaseRecord& one) { return axis_of(one, axis) % divisor != 0; });
+    }
+    return !found_.empty();
+  }
+
  private:
-  void consider(const std::string& words, const std::function<bool(const CaseRecord&)>& holds) {
+  void consider(const std::string& words, Choice choice, const std::function<bool(const CaseRecord&)>& holds, double sets = 1) {
     Property property{words};
     std::size_t passed = 0;
     for (const CaseRecord* record : cases_) {
@@ -74,17 +124,21 @@ class Search {
         property.passed += holds(*record) ? 1U : 0U;
       }
     }
-    // With fewer failures, or more cases that have it and passed, it would be a coincidence as often as a cause.
-    constexpr std::size_t kFewest = 3, kFailuresPerPassed = 4;
-    const bool separates = property.failed >= kFewest && property.passed * kFailuresPerPassed <= property.failed;
-    if (separates && passed > property.passed) found_.push_back(std::move(property));
+    // Nothing is said that most of the cases that passed have too, however many there are, or that failures without a common cause would
+    // have more often than once in 200 times.
+    constexpr std::size_t kFewest = 2;
+    if (property.failed < kFewest || property.passed * 2 > passed || passed == 0) return;
+    const std::size_t given = choice == Choice::value_of_the_first ? 1 : 0;
+    const double chance = chance_of(property.failed + passed - given, property.failed + property.passed - given, property.failed - given);
+    if (chance * sets * 200 <= 1) found_.push_back(std::move(property));
   }
 
   // Several words: those that fail.
   void consider_words(const std::string& axis) {
-    std::set<std::int64_t> failing;
+    std::set<std::int64_t> failing, all;
     for (const CaseRecord* record : cases_) {
       if (has_failed(*record)) failing.insert(axis_of(*record, axis));
+      if (has_failed(*record) || has_passed(*record)) all.insert(axis_of(*record, axis));
     }
     if (failing.size() < 2) return;
     std::string list;
@@ -92,7 +146,9 @@ class Search {
       const std::string_view joint = list.empty() ? "" : value == *failing.rbegin() ? " or " : ", ";
       list += fmt::format("{}{}", joint, axis_text(cases_.front()->family, axis, value));
     }
-    consider(fmt::format("{} = {}", axis, list), [&](const CaseRecord& one) { return failing.contains(axis_of(one, axis)); });
+    consider(
+        fmt::format("{} = {}", axis, list), Choice::subset, [&](const CaseRecord& one) { return failing.contains(axis_of(one, axis)); },
+        choices(all.size(), failing.size()));
   }
 
   // Values above the largest one below those that fail, and the reverse.
@@ -105,23 +161,15 @@ class Search {
     if (failing.size() < 2) return;
     if (const auto least = all.find(*failing.begin()); least != all.begin()) {
       const std::int64_t below = *std::prev(least);
-      consider(fmt::format("{} > {}", axis, below), [&](const CaseRecord& one) { return axis_of(one, axis) > below; });
+      consider(fmt::format("{} > {}", axis, below), Choice::range, [&](const CaseRecord& one) { return axis_of(one, axis) > below; });
     }
     if (const auto above = std::next(all.find(*failing.rbegin())); above != all.end())
-      consider(fmt::format("{} < {}", axis, *above), [&](const CaseRecord& one) { return axis_of(one, axis) < *above; });
+      consider(fmt::format("{} < {}", axis, *above), Choice::range, [&](const CaseRecord& one) { return axis_of(one, axis) < *above; });
   }
 
   const std::vector<const CaseRecord*>& cases_;
   std::vector<Property> found_;
 };
-
-// Formats that a kernel may store less in than its contract says, the nearest to float first.
-struct Format {
-  std::string_view word;
-  double unit;  // of one rounding
-};
-constexpr std::array kFormats = {Format{"half", 0x1p-11}, Format{"bfloat", 0x1p-8}};
-constexpr double kMostRoundings = 2;
 
 // Whether nothing is wrong but values that are too far off.
 bool is_only_off(const CaseRecord& record) {
@@ -132,100 +180,7 @@ bool is_only_off(const CaseRecord& record) {
          });
 }
 
-// Looks for failures that a format of storage explains: of the size of its roundings, and wherever there is something to round. A mistake
-// in logic fails in some lengths, or with some masks, or by amounts of all sizes.
-class StorageSearch {
- public:
-  explicit StorageSearch(std::span<const CaseRecord> cases) {
-    for (const CaseRecord& record : cases) {
-      if (has_failed(record)) failed_.push_back(&record);
-      if (has_failed(record) || has_passed(record)) executed_.push_back(&record);
-    }
-  }
-
-  std::string sentence() {
-    if (failed_.empty() || !family().bounds_weaker_storage) return {};
-    const Format* format = format_of_errors();
-    if (format == nullptr) return {};
-    keep_comparable();
-    if (!fails_everywhere()) return {};
-    return fmt::format(
-        "{}: in {} of {} failed cases every value is off by at most {:.2g} of its magnitude, as if rounded to {} {}; {} of {} comparable "
-        "cases fail. A kernel that stores keys, values or intermediate results so declares it in [accuracy] of its variant.toml "
-        "(docs/VARIANT.md); if this kernel does not, the mistake is elsewhere",
-        failed_.front()->variant, errors_.size(), failed_.size(), errors_.back(), format->word,
-        errors_.back() <= format->unit ? "once" : "twice", failing(comparable_), comparable_.size());
-  }
-
- private:
-  [[nodiscard]] const families::Family& family() const { return harness::find_family(failed_.front()->family); }
-
-  static std::size_t failing(const std::vector<const CaseRecord*>& cases) {
-    return static_cast<std::size_t>(std::ranges::count_if(cases, [](const CaseRecord* record) { return has_failed(*record); }));
-  }
-
-  // The nearest format of which nearly all failures are one or two roundings, and most not much less than one; nullptr if there is none.
-  const Format* format_of_errors() {
-    // One in so many may be of another size: half leaves no result of large scores and of tiny values (measured: one in ten).
-    constexpr std::size_t kOthers = 5;
-    constexpr double kPart = 8;  // of a rounding: the worst of the values of a case is not far below it
-    std::vector<double> all;
-    for (const CaseRecord* record : failed_) {
-      // The median stands for the bound of the worst element, which is not known any more.
-      if (is_only_off(*record)) all.push_back(record->judgement.max_ratio * record->judgement.median_bound_ratio);
-    }
-    std::ranges::sort(all);
-    for (const Format& format : kFormats) {
-      errors_ = all;
-      std::erase_if(errors_, [&](double error) { return error > kMostRoundings * format.unit; });
-      if (errors_.empty() || errors_.size() * kOthers < failed_.size() * (kOthers - 1)) continue;
-      return errors_[errors_.size() / 2] * kPart >= format.unit ? &format : nullptr;
-    }
-    return nullptr;
-  }
-
-  // Cases with the formats of some that fail, and as many keys as most of these: with one key there is little to round.
-  void keep_comparable() {
-    std::vector<std::string_view> formats;
-    for (const auto& [axis, value] : failed_.front()->axes) {
-      if (const auto words = axis_words(failed_.front()->family, axis); std::ranges::find(words, "half") != words.end())
-        formats.push_back(axis);
-    }
-    const auto formats_of = [&](const CaseRecord& record) {
-      std::vector<std::int64_t> values;
-      for (const std::string_view axis : formats) values.push_back(axis_of(record, axis));
-      return values;
-    };
-    const auto length = std::ranges::find_if(family().axes, &families::Axis::is_length);
-    const auto length_of = [&](const CaseRecord& record) { return length == family().axes.end() ? 0 : axis_of(record, length->name); };
-    std::set<std::vector<std::int64_t>> failing_formats;
-    std::vector<std::int64_t> lengths;
-    for (const CaseRecord* record : failed_) {
-      failing_formats.insert(formats_of(*record));
-      lengths.push_back(length_of(*record));
-    }
-    std::ranges::sort(lengths);
-    const std::int64_t least = lengths[lengths.size() / 4];
-    std::ranges::copy_if(executed_, std::back_inserter(comparable_), [&](const CaseRecord* record) {
-      return failing_formats.contains(formats_of(*record)) && length_of(*record) >= least;
-    });
-  }
-
-  // Whether most comparable cases fail, and with every value of every axis a part.
-  [[nodiscard]] bool fails_everywhere() const {
-    constexpr std::size_t kFewest = 6, kPart = 4;  // with fewer cases of a value, that all passed is chance
-    if (failing(comparable_) * 2 <= comparable_.size()) return false;
-    std::map<std::pair<std::string_view, std::int64_t>, std::vector<const CaseRecord*>> by_value;
-    for (const CaseRecord* record : comparable_) {
-      for (const auto& [axis, value] : record->axes) by_value[{axis, value}].push_back(record);
-    }
-    return std::ranges::none_of(
-        by_value, [](const auto& one) { return one.second.size() >= kFewest && failing(one.second) * kPart < one.second.size(); });
-  }
-
-  std::vector<const CaseRecord*> failed_, executed_, comparable_;
-  std::vector<double> errors_;  // of failures that the format explains, as parts of the magnitude, in increasing order
-};
+double seconds_of(const CaseRecord& record) { return record.oracle_seconds + record.simulator_seconds; }
 
 }  // namespace
 
@@ -236,13 +191,61 @@ std::vector<std::string> shared_by_failures(std::span<const CaseRecord> cases) {
     std::vector<Property> properties = Search(records).find();
     if (properties.size() > kMost) properties.resize(kMost);
     for (const Property& one : properties) {
-      sentences.push_back(fmt::format("{}: only {}: all {} failures, and {} of the cases that passed", variant, one.words, one.failed,
-                                      one.passed == 0 ? std::string("none") : fmt::format("{}", one.passed)));
+      const auto passed = std::ranges::count_if(records, [](const CaseRecord* record) { return has_passed(*record); });
+      sentences.push_back(fmt::format("{}: only {}: all {} failures, and {} of the {}cases that passed", variant, one.words, one.failed,
+                                      one.passed == 0 ? std::string("none") : fmt::format("{}", one.passed),
+                                      one.passed == 0 ? std::string() : fmt::format("{} ", passed)));
     }
   }
   return sentences;
 }
 
-std::string storage_hint(std::span<const CaseRecord> cases) { return StorageSearch(cases).sentence(); }
+std::vector<const CaseRecord*> failures_to_repeat(std::span<const CaseRecord> cases_of_variant) {
+  constexpr std::size_t kWorst = 8, kMost = 16;
+  constexpr double kLargestError = 1.0 / 16;  // of the magnitude: several roundings to 8 bits
+  constexpr double kLongest = 0.5;            // seconds; a hint is not worth more
+  std::vector<const CaseRecord*> cases, failed, off;
+  for (const CaseRecord& record : cases_of_variant) {
+    cases.push_back(&record);
+    if (!has_failed(record)) continue;
+    failed.push_back(&record);
+    if (is_only_off(record)) off.push_back(&record);
+  }
+  // One in five may fail otherwise: half leaves no result of large scores and of tiny values (measured: one in ten).
+  if (off.empty() || off.size() * 5 < failed.size() * 4) return {};
+  if (!harness::find_family(failed.front()->family).bounds_weaker_storage || Search(cases).follows_logic()) return {};
+  // The median stands for the bound of the worst element, which is not known any more.
+  const auto error_of = [](const CaseRecord* record) { return record->judgement.max_ratio * record->judgement.median_bound_ratio; };
+  std::ranges::sort(off, {}, error_of);
+  if (error_of(off[off.size() / 2]) > kLargestError) return {};
+
+  std::erase_if(off, [](const CaseRecord* record) { return seconds_of(*record) > kLongest; });
+  std::ranges::sort(off, std::ranges::greater(), [](const CaseRecord* record) { return record->judgement.max_ratio; });
+  std::vector<const CaseRecord*> repeated(off.begin(), off.begin() + static_cast<std::ptrdiff_t>(std::min(kWorst, off.size())));
+  const std::size_t others = off.size() - repeated.size(), places = std::min(kMost - kWorst, others);
+  for (std::size_t i = 0; i < places; ++i) repeated.push_back(off[kWorst + i * others / places]);
+  return repeated;
+}
+
+bool StorageTrial::explains() const { return passed != 0 && passed * 10 >= (passed + failed) * 9 && passed * 2 >= passed + failed + loose; }
+
+std::string storage_hint(std::string_view variant, std::vector<StorageTrial> trials) {
+  std::erase_if(trials, [](const StorageTrial& one) { return !one.explains(); });
+  if (trials.empty()) return {};
+  // First those that most cases pass with; of these, the one whose bounds grow least.
+  std::ranges::sort(trials, {},
+                    [](const StorageTrial& one) { return std::tuple(one.failed + one.loose, -one.largest_ratio, one.declaration); });
+  constexpr std::size_t kMost = 6;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(kMost, trials.size()); ++i) {
+    const StorageTrial& one = trials[i];
+    list += fmt::format("{}{} with {}", i == 0 ? "" : ", ", one.passed, one.declaration);
+  }
+  const StorageTrial& first = trials.front();
+  return fmt::format(
+      "{}: failures miss their bounds by no more than weaker storage would explain: of {} repeated, so many pass: {}. A kernel that stores "
+      "or converts so declares it in [accuracy] of its variant.toml (docs/VARIANT.md); if this kernel does not, the mistake is elsewhere",
+      variant, first.passed + first.failed + first.loose, list);
+}
 
 }  // namespace assay::reports

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "families/attention/sketch_guesses.h"
 #include "families/attention/sketch_names.h"
 
 namespace assay::families::attention {
@@ -18,12 +20,6 @@ namespace {
 using metal::ArgumentLayout;
 using metal::BoundArgument;
 using metal::ScalarType;
-
-std::string_view word_of(ScalarType type) {
-  if (type == ScalarType::float16) return "half";
-  if (type == ScalarType::bfloat16) return "bfloat";
-  return type == ScalarType::float32 ? "float" : "";
-}
 
 class Drafter {
  public:
@@ -44,28 +40,41 @@ class Drafter {
     write_dispatch(*main, parts);
     if (second_ != nullptr) write_second(parts);
     ask_about_others(parts);
-    sketch_.likeness = found_.size() >= 4 ? 0.9 : 0.5;
+    sketch_.likeness = found_.size() >= 4 && guessed_.empty() ? 0.9 : 0.5;
     sketch_.toml = std::move(text_);
     return std::move(sketch_);
   }
 
  private:
-  // The function in whose arguments most of q, k, v and out are found; nullptr if none has q, k and v.
+  // The function in whose arguments most of q, k, v and out are found, by their names before guesses; nullptr if none has q, k and v.
   [[nodiscard]] const ArgumentLayout* most_alike() {
     const ArgumentLayout* best = nullptr;
-    std::size_t most = 0;
-    for (const ArgumentLayout& function : subject_.functions) {
-      std::map<std::string, std::string> found;
-      for (const BoundArgument& argument : function.arguments) {
-        if (argument.space != metal::AddressSpace::device) continue;
-        if (const auto buffer = buffer_of(argument.name)) found.emplace(*buffer, argument.name);
+    for (const bool guesses : {false, true}) {
+      std::size_t most = 0;
+      for (const ArgumentLayout& function : subject_.functions) {
+        std::map<std::string, std::string> guessed = guesses ? guesses_of(function) : std::map<std::string, std::string>();
+        std::map<std::string, std::string> found;
+        for (const BoundArgument& argument : function.arguments) {
+          if (argument.space != metal::AddressSpace::device) continue;
+          const auto guess = guessed.find(argument.name);
+          const std::optional<std::string> buffer = guess != guessed.end() ? std::optional(guess->second) : buffer_of(argument.name);
+          if (buffer) found.emplace(*buffer, argument.name);
+        }
+        if (!found.contains("q") || !found.contains("k") || !found.contains("v") || found.size() <= most) continue;
+        most = found.size();
+        best = &function;
+        found_ = std::move(found);
+        guessed_ = std::move(guessed);
       }
-      if (!found.contains("q") || !found.contains("k") || !found.contains("v") || found.size() <= most) continue;
-      most = found.size();
-      best = &function;
-      found_ = std::move(found);
+      if (best != nullptr) return best;
     }
-    return best;
+    return nullptr;
+  }
+
+  // The tensor of a buffer, by its name or as guessed.
+  [[nodiscard]] std::optional<std::string> tensor_of(const std::string& argument) const {
+    const auto guess = guessed_.find(argument);
+    return guess != guessed_.end() ? std::optional(guess->second) : buffer_of(argument);
   }
 
   // The function that reads what `main` leaves in buffers which are no tensors: the second pass of one computation.
@@ -94,7 +103,7 @@ class Drafter {
         for (const metal::StructField& field : argument.layout->fields) add(field.name);
       } else if (argument.is_reference) {
         add(argument.name);
-      } else if (const auto buffer = buffer_of(argument.name); buffer && !is_scratch(argument.name)) {
+      } else if (const auto buffer = tensor_of(argument.name); buffer && !is_scratch(argument.name)) {
         buffers_.insert(*buffer);
         const bool is_of_bytes = metal::size_of(argument.element) == 1;
         if (*buffer == "mask") masks_.insert(is_of_bytes ? "boolean" : "additive");
@@ -151,7 +160,7 @@ class Drafter {
     for (const auto& [type, word] : type_words_) types.push_back(fmt::format("\"{}\"", type));
     if (types.empty()) {
       const BoundArgument* q = main.find(found_.at("q"));
-      const std::string_view stored = q == nullptr ? "" : word_of(q->element);
+      const std::string_view stored = q == nullptr ? "" : type_word(q->element);
       types.push_back(fmt::format("\"{}\"", stored.empty() ? "half" : stored));
       if (stored.empty())
         ask("in which type are q and the output stored?");
@@ -321,8 +330,11 @@ class Drafter {
     if (argument.layout) return write_struct(argument);
     if (argument.is_const && argument.is_reference) return write_number(argument.name, argument.name, argument.type_name);
     if (is_scratch(argument.name)) return;  // binds by its name
-    if (const auto buffer = buffer_of(argument.name)) {
-      sketch_.inferred.push_back(fmt::format("{} is argument '{}'", *buffer, argument.name));
+    if (const auto buffer = tensor_of(argument.name)) {
+      if (guessed_.contains(argument.name))
+        ask(fmt::format("is argument '{}' {}? That is a guess from its name or place", argument.name, *buffer));
+      else
+        sketch_.inferred.push_back(fmt::format("{} is argument '{}'", *buffer, argument.name));
       if (*buffer != argument.name) line(fmt::format("{} = \"{}\"", argument.name, *buffer));
       return;
     }
@@ -375,6 +387,7 @@ class Drafter {
   std::set<std::string> asked_;       // keys of arguments, which two dispatches may share
   bool has_type_name_ = false;
   std::map<std::string, std::string> found_;       // buffers of the launch: tensor -> argument
+  std::map<std::string, std::string> guessed_;     // argument -> tensor, where the name does not say it
   std::map<std::string, std::string> type_words_;  // type -> its word in the functions' names
   std::string text_;
   Sketch sketch_;

@@ -158,6 +158,12 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+std::string_view type_word(metal::ScalarType type) {
+  if (type == metal::ScalarType::float16) return "half";
+  if (type == metal::ScalarType::bfloat16) return "bfloat";
+  return type == metal::ScalarType::float32 ? "float" : "";
+}
+
 std::optional<std::string> buffer_of(std::string_view name) {
   if (auto exact = meaning_of(kBuffers, name)) return exact;
   const std::string plain = lower(name);
@@ -165,6 +171,32 @@ std::optional<std::string> buffer_of(std::string_view name) {
     const std::string before = fmt::format("{}_", meaning.word);
     const std::string behind = fmt::format("_{}", meaning.word);
     if (plain.starts_with(before) || plain.ends_with(behind)) return std::string(meaning.expression);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> guess_of(std::string_view name) {
+  constexpr std::array<std::string_view, 18> kOfAnyBuffer = {"buffer", "tensor", "matrix", "cache", "input", "data", "proj", "base", "buf",
+                                                             "ptr",    "mat",    "src",    "mem",   "in",    "c",    "d",    "g",    "p"};
+  std::string stem = lower(name);
+  for (bool is_shorter = true; is_shorter;) {
+    if (const auto buffer = buffer_of(stem); buffer && (*buffer == "q" || *buffer == "k" || *buffer == "v" || *buffer == "out"))
+      return buffer;
+    is_shorter = false;
+    for (const std::string_view word : kOfAnyBuffer) {
+      if (stem.size() <= word.size()) continue;
+      if (stem.ends_with(word)) {
+        stem.resize(stem.size() - word.size());
+      } else if (stem.starts_with(word)) {
+        stem.erase(0, word.size());
+      } else {
+        continue;
+      }
+      while (stem.ends_with('_')) stem.pop_back();
+      stem.erase(0, stem.find_first_not_of('_'));
+      is_shorter = true;
+      break;
+    }
   }
   return std::nullopt;
 }

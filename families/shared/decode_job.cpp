@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
+#include <numbers>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,11 +34,30 @@ constexpr const char* kWrongMerge = "wrong merge";
 // hidden keys may leave their scores, which lie far below; the neutral maximum is lower still.
 float largest_idle_maximum(bool hides_keys) { return hides_keys ? -std::numeric_limits<float>::max() / 4 : -65400.0F; }
 
+// What a case and its kernel have to do with hidden keys.
+struct HiddenKeys {
+  bool lower_scores = false;  // a maximum below the usual mask value may be that of a key
+  bool read = false;          // workgroups may have seen nothing but hidden keys, and leave a maximum of their scores
+};
+
+// The largest maximum with which a workgroup of sum 0 leaves the merge as it is. The merge weighs the others with exp(M - max M): up to
+// this maximum, a weight is a normal float even with another 23 bits below it, so that S and O keep their bits.
+float largest_harmless_maximum(const oracles::PartialsShape& shape, const BufferResult& partials, std::size_t head) {
+  const std::span<const float> raw = partials.of();
+  std::optional<float> largest;
+  for (std::size_t workgroup = 0; workgroup < shape.nwg; ++workgroup) {
+    const float maximum = raw[shape.max_index(head, workgroup)];
+    if (raw[shape.sum_index(head, workgroup)] != 0.0F && std::isfinite(maximum)) largest = std::max(largest.value_or(maximum), maximum);
+  }
+  if (!largest) return std::numeric_limits<float>::max();  // no workgroup has a weight that could be lost
+  return *largest + 103 * std::numbers::ln2_v<float>;      // exp(-103 ln 2) is the smallest normal float / epsilon
+}
+
 // A workgroup that saw no key must write exactly S = 0, M = -FLT_MAX/2, O = 0. Our merge hides other neutral values (such as M =
 // -infinity) as long as another workgroup has keys, but other reduce kernels depend on the promise. Which workgroup sees which keys is up
 // to the kernel, so what a workgroup left tells whether it saw any.
 std::optional<BrokenPromise> find_broken_promise(const oracles::PartialsShape& shape, const BufferResult& partials, std::uint32_t kv_len,
-                                                 bool hides_keys) {
+                                                 const HiddenKeys& hidden) {
   const std::span<const float> raw = partials.of();
   constexpr float idle_maximum = -std::numeric_limits<float>::max() / 2;
   const auto broken = [&](std::size_t head, std::size_t workgroup, const char* part, std::size_t index, std::size_t coordinate = 0) {
@@ -50,10 +72,19 @@ std::optional<BrokenPromise> find_broken_promise(const oracles::PartialsShape& s
       const std::size_t maximum = shape.max_index(head, workgroup);
       if (!partials.written(sum)) return broken(head, workgroup, "sum", sum);
       if (raw[sum] != 0.0F) {
-        if (raw[maximum] <= largest_idle_maximum(hides_keys)) return broken(head, workgroup, "sum", sum);
+        if (raw[maximum] <= largest_idle_maximum(hidden.lower_scores)) return broken(head, workgroup, "sum", sum);
         continue;
       }
-      if (!(raw[maximum] == idle_maximum)) return broken(head, workgroup, "maximum", maximum);
+      if (hidden.read) {
+        const float limit = largest_harmless_maximum(shape, partials, head);
+        if (!(std::isfinite(raw[maximum]) && raw[maximum] <= limit)) {
+          BrokenPromise found = broken(head, workgroup, "maximum", maximum);
+          found.values.emplace("limit", limit);
+          return found;
+        }
+      } else if (!(raw[maximum] == idle_maximum)) {
+        return broken(head, workgroup, "maximum", maximum);
+      }
       for (std::size_t j = 0; j < shape.head_dim; ++j) {
         const std::size_t index = shape.output_index(head, workgroup, j);
         if (!(raw[index] == 0.0F)) return broken(head, workgroup, "output", index, j);
@@ -69,6 +100,9 @@ std::string idle_text(const BrokenPromise& it) {
   const std::string part = is_maximum ? std::string("M") : is_sum ? std::string("S") : fmt::format("O[{}]", it.count("coordinate"));
   const std::string who = fmt::format("workgroup {} of head {}", it.count("workgroup"), it.count("head"));
   if (!it.has("left")) return fmt::format("{} must write {} even if it sees no key, but did not write it", who, part);
+  if (it.has("limit"))
+    return fmt::format("{} gave no key a weight (S = 0; kv_len {}) and must write a finite M of at most {}, but wrote {}", who,
+                       it.count("kv_len"), static_cast<float>(it.number("limit")), static_cast<float>(it.number("left")));
   return fmt::format("{} saw no key ({}; kv_len {}) and must write {} = {}, but wrote {}", who,
                      is_sum ? "its M is below every score" : "S = 0", it.count("kv_len"), part, is_maximum ? "-FLT_MAX/2" : "0",
                      static_cast<float>(it.number("left")));
@@ -83,7 +117,7 @@ std::optional<PromiseMistake> idle_mistake(const BrokenPromise& it, bool is_outp
 
 // The partials are judged, merged in double, so that a wrong reduce kernel does not fail the attention kernel.
 void judge_partials(Job& job, std::size_t partials, std::size_t dst, const oracles::PartialsShape& shape, std::uint32_t kv_len,
-                    bool hides_keys, const oracles::ArithmeticProfile& profile) {
+                    const HiddenKeys& hidden, const oracles::ArithmeticProfile& profile) {
   job.judged = {partials};
   job.output_unit = "word of the partials";
   job.read = [=](const Results& results) {
@@ -96,7 +130,7 @@ void judge_partials(Job& job, std::size_t partials, std::size_t dst, const oracl
   };
   job.widen = [nwg = shape.nwg](oracles::Expected& expected) { oracles::widen_for_merge(expected, nwg); };
   job.find_broken_promises = [=](const Results& results) {
-    const auto broken = find_broken_promise(shape, results.at(partials), kv_len, hides_keys);
+    const auto broken = find_broken_promise(shape, results.at(partials), kv_len, hidden);
     return broken ? std::vector<BrokenPromise>{*broken} : std::vector<BrokenPromise>();
   };
   job.later_stages = {
@@ -107,7 +141,13 @@ void judge_partials(Job& job, std::size_t partials, std::size_t dst, const oracl
 
 std::vector<Promise> decode_promises() {
   return {{.id = kIdleWorkgroup,
-           .fields = {{"workgroup"}, {"head"}, {"kv_len"}, {"part", ValueType::word}, {"coordinate"}, {"left", ValueType::number, true}},
+           .fields = {{"workgroup"},
+                      {"head"},
+                      {"kv_len"},
+                      {"part", ValueType::word},
+                      {"coordinate"},
+                      {"left", ValueType::number, true},
+                      {"limit", ValueType::number, true}},
            .text = idle_text,
            .subject = "part",
            .mistake = idle_mistake},
@@ -142,9 +182,9 @@ Job decode_job(const JobRequest& request, const DecodeFormat& format) {
   job.judged = {dst};
   const bool hides_keys =
       shape.mask_type == oracles::MaskType::sliding_window && shape.sliding_window > 0 && shape.sliding_window < shape.kv_len;
-  // A maximum below the usual mask value may be that of a visible key.
-  const bool has_low_scores = hides_keys || request.test_case.beyond == kBelowSentinelOmission;
-  if (partials) judge_partials(job, *partials, dst, partials_shape, parameters.kv_seq_len, has_low_scores, request.profile);
+  const HiddenKeys hidden{.lower_scores = hides_keys || request.test_case.beyond == kBelowSentinelOmission,
+                          .read = hides_keys && request.variant.reads_hidden};
+  if (partials) judge_partials(job, *partials, dst, partials_shape, parameters.kv_seq_len, hidden, request.profile);
   const oracles::AttentionAccuracy accuracy =
       attention_accuracy(request.variant.accuracy, oracles::float_format(), format.nsg.value_or(1), request.profile);
   job.expect = [=] { return oracles::decode_attention(shape, inputs->q, inputs->cache(), accuracy); };

@@ -263,7 +263,8 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& test_case, con
                         options.launch,
                         options.device,
                         options.keep_bits,
-                        options.returned};
+                        options.returned,
+                        options.judged_as};
     if (options.keep_output) execution.judging.keep = &outcome.judged;
     execute_job(execution);
     for (fault::WrongTable& wrong : find_wrong_tables(kernel->entry().layout, test_case)) verdict.faults.emplace_back(std::move(wrong));
@@ -361,7 +362,7 @@ void with_job(const PreparedVariant& prepared, const Case& test_case, const fixt
     throw std::invalid_argument(
         fmt::format("{} has no dispatches, because it was {}: {}", format_case(test_case), to_string(verdict.status), reason_of(verdict)));
   const CaseSource source(test_case, shelf);
-  const families::Job job = make_job(prepared, *kernel, test_case, source.get());
+  const families::Job job = make_job(prepared, prepared.variant, *kernel, test_case, source.get());
   use(job, JobMemory(job, shared));
 }
 

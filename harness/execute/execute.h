@@ -55,6 +55,8 @@ struct ExecutionOptions {
 
   // What the bounds allow the device that computed the outputs.
   oracles::ArithmeticProfile profile = oracles::simulator_profile();
+  // The variant with another [accuracy], by whose bounds the case is judged; nullptr: the prepared one. It must outlive the execution.
+  const kernels::Variant* judged_as = nullptr;
 
   // Executes other dispatches than the case's own, on the same buffers. `encode` would encode the case's own. Empty: the
   // case's own dispatches.

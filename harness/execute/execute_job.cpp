@@ -274,13 +274,13 @@ std::vector<ShadowRequest> shadows_to_keep(const Job& job, const JobMemory& memo
 
 }  // namespace
 
-families::Job make_job(const PreparedVariant& prepared, const kernels::BoundKernel& kernel, const Case& test_case,
-                       const families::Source& source, const oracles::ArithmeticProfile& profile) {
+families::Job make_job(const PreparedVariant& prepared, const kernels::Variant& variant, const kernels::BoundKernel& kernel,
+                       const Case& test_case, const families::Source& source, const oracles::ArithmeticProfile& profile) {
   const auto helper = [&](std::string_view family, const kernels::FunctionKey& function) { return prepared.helper(family, function); };
   return test_case.family->job({.test_case = test_case,
                                 .source = source,
                                 .kernel = kernel,
-                                .variant = prepared.variant,
+                                .variant = variant,
                                 .helper = helper,
                                 .function = [&](const kernels::FunctionKey& function) { return prepared.kernel(function); },
                                 .profile = profile});
@@ -302,7 +302,8 @@ void execute_job(Execution& execution) {
   Kept& kept = execution.kept;
   if (!kept.job) {
     const CaseSource source(execution.test_case, execution.shelf);
-    kept.job = make_job(execution.prepared, execution.kernel, execution.test_case, source.get(), execution.profile);
+    const kernels::Variant& variant = execution.judged_as == nullptr ? execution.prepared.variant : *execution.judged_as;
+    kept.job = make_job(execution.prepared, variant, execution.kernel, execution.test_case, source.get(), execution.profile);
   }
   const Job& job = *kept.job;
   if (execution.returned) return judge_returned(execution);

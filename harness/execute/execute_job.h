@@ -57,6 +57,7 @@ struct Execution {
   metal::DeviceChoice device = {};
   bool keeps_bits = false;                                           // fills `bits`
   std::function<void(const Case&, const JobMemory&)> returned = {};  // ExecutionOptions::returned
+  const kernels::Variant* judged_as = nullptr;                       // ExecutionOptions::judged_as
 
   KernelReport report = {};
   std::vector<float> output = {};  // families::Reading::output
@@ -70,8 +71,8 @@ struct Execution {
 void execute_job(Execution& execution);
 
 // The job of a case. Throws what execute_job() throws.
-[[nodiscard]] families::Job make_job(const PreparedVariant& prepared, const kernels::BoundKernel& kernel, const Case& test_case,
-                                     const families::Source& source,
+[[nodiscard]] families::Job make_job(const PreparedVariant& prepared, const kernels::Variant& variant, const kernels::BoundKernel& kernel,
+                                     const Case& test_case, const families::Source& source,
                                      const oracles::ArithmeticProfile& profile = oracles::simulator_profile());
 
 // Why a case has nothing to execute, as execute_case() would say it; empty if it has.

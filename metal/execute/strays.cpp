@@ -127,6 +127,16 @@ void Strays::misaligned(const Lane& lane, std::uint32_t number, const void* addr
 
 void Strays::unset(const Lane& lane, std::uint32_t number, std::uint64_t offset) {
   const abi::Access& access = threadgroup_.module().accesses[number];
+  const std::uint64_t size = access.alignment;
+  if (access.bytes > size || offset > size - access.bytes) {
+    const auto first = static_cast<std::int64_t>(offset);
+    incidents.add(HazardKind::out_of_bounds, location(access.file, access.line), 1, [&] {
+      return fmt::format("out of bounds: {} {} bytes {}..{} of a local array of {} bytes{}", lane.name(),
+                         (access.kind & abi::kWrites) != 0 ? "writes" : "reads", first, first + access.bytes - 1, size,
+                         threadgroup_.name());
+    });
+    return;
+  }
   incidents.add(HazardKind::uninitialised_read, location(access.file, access.line), 1, [&] {
     return fmt::format("uninitialised read: {} reads bytes {}..{} of a local array, which it has not written{}", lane.name(), offset,
                        offset + access.bytes - 1, threadgroup_.name());

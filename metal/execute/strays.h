@@ -27,7 +27,7 @@ class Strays {
 
   // Records a misaligned access that is about to happen.
   void misaligned(const Lane& lane, std::uint32_t number, const void* address);
-  // Records a read, at an offset in a local array, of what the lane has not written.
+  // Records a read, at an offset in a local array, of what the lane has not written, or an access outside of the array.
   void unset(const Lane& lane, std::uint32_t number, std::uint64_t offset);
   // Records a conversion that has lost bits of an index; its numbers are extended to 64 bits.
   struct Narrowing {

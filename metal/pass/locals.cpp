@@ -1,4 +1,5 @@
-// Fills the local variables of a kernel, and reports reads of local arrays that the lane has not written (policy `checked`).
+// Fills the local variables of a kernel. Policy `checked`: reports reads of local arrays that the lane has not written, and accesses
+// outside of them.
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/DebugProgramInstruction.h>
 #include <llvm/IR/InstIterator.h>
@@ -154,11 +155,66 @@ void Lockstep::watch_locals() {
     if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(marks.back()->getArgOperand(0))))
       variables.insert(variable);
   }
+  // Before anything is inserted, because what is inserted uses addresses in ways that follow() refuses.
+  std::vector<LocalAccesses> arrays;
+  for (auto& instruction : llvm::instructions(*entry_)) {
+    auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    Accesses all;
+    if (variable == nullptr || !variable->getAllocatedType()->isArrayTy() || variable->isArrayAllocation() || !follow(*variable, all))
+      continue;
+    LocalAccesses& local = arrays.emplace_back(LocalAccesses{variable, {all.reads.begin(), all.reads.end()}});
+    llvm::copy_if(all.writes, std::back_inserter(local.all),
+                  [](const llvm::Instruction* write) { return llvm::isa<llvm::StoreInst>(write); });
+  }
   for (auto* variable : variables) {
     Accesses accesses;
     if (follow(*variable, accesses)) watch_local(*variable, accesses.reads, accesses.writes, accesses.unset);
   }
   for (auto* mark : marks) mark->eraseFromParent();
+  keep_local_accesses_inside(arrays);
+}
+
+// An access outside of a local array would change what lies beside it on the lane's stack, and be found as something else, if at all. It
+// is reported, and goes to a place of its own instead.
+void Lockstep::keep_local_accesses_inside(llvm::ArrayRef<LocalAccesses> arrays) {
+  constexpr std::uint64_t kLargest = 64;
+  const auto& layout = module_.getDataLayout();
+  llvm::AllocaInst* spare = nullptr;
+  for (const auto& [variable, all] : arrays) {
+    const std::uint64_t size = layout.getTypeAllocSize(variable->getAllocatedType()).getFixedValue();
+    for (auto* access : all) {
+      auto* store = llvm::dyn_cast<llvm::StoreInst>(access);
+      auto* pointer = llvm::getLoadStorePointerOperand(access);
+      const std::uint64_t bytes = stored_bytes(*llvm::getLoadStoreType(access));
+      llvm::APInt known(layout.getIndexTypeSizeInBits(pointer->getType()), 0);
+      const bool is_known = pointer->stripAndAccumulateConstantOffsets(layout, known, /*AllowNonInbounds=*/true) == variable;
+      if (bytes > kLargest || (is_known && known.isNonNegative() && known.getZExtValue() + bytes <= size)) continue;
+      if (spare == nullptr) {
+        llvm::IRBuilder<> top(&entry_->getEntryBlock(), entry_->getEntryBlock().getFirstInsertionPt());
+        spare = top.CreateAlloca(llvm::ArrayType::get(top.getInt8Ty(), kLargest));
+        spare->setAlignment(llvm::Align(kLargest));
+      }
+      // Otherwise the optimiser concludes from the address that it is inside.
+      for (auto* step = llvm::dyn_cast<llvm::Instruction>(pointer); step != nullptr && step != variable;
+           step = llvm::dyn_cast<llvm::Instruction>(step->getOperand(0)))
+        step->dropPoisonGeneratingFlags();
+      llvm::IRBuilder<> builder(access);
+      auto* word = builder.getInt64Ty();
+      auto* offset = builder.CreateSub(builder.CreatePtrToInt(pointer, word), builder.CreatePtrToInt(variable, word));
+      auto* is_outside = bytes > size ? builder.getTrue() : builder.CreateICmpUGT(offset, builder.getInt64(size - bytes));
+      further_accesses_.push_back({{store == nullptr ? abi::kReads : abi::kWrites, static_cast<std::uint32_t>(size), abi::kAnyObject,
+                                    static_cast<std::uint32_t>(bytes)},
+                                   place_of(*access)});
+      const auto number = static_cast<std::uint32_t>(ordered_.size() + further_accesses_.size() - 1);
+      llvm::Value* target = builder.CreatePointerBitCastOrAddrSpaceCast(spare, pointer->getType());
+      access->setOperand(store == nullptr ? 0U : 1U, builder.CreateSelect(is_outside, target, pointer));
+      llvm::IRBuilder<> rare(
+          llvm::SplitBlockAndInsertIfThen(is_outside, access, false, llvm::MDBuilder(context_).createUnlikelyBranchWeights()));
+      auto* call = call_service(rare, abi::kUnset, number, {offset}, rare.getVoidTy());
+      call->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
+      call->addFnAttr(llvm::Attribute::Cold);
+    }
+  }
 }
 
 void Lockstep::watch_local(llvm::AllocaInst& variable, llvm::ArrayRef<llvm::LoadInst*> reads, llvm::ArrayRef<llvm::Instruction*> writes,
@@ -209,7 +265,8 @@ void Lockstep::watch_local(llvm::AllocaInst& variable, llvm::ArrayRef<llvm::Load
     auto* found = builder.CreateAlignedLoad(type, builder.CreateGEP(builder.getInt8Ty(), marks, offset), llvm::Align(1));
     auto* whole = llvm::ConstantInt::get(type, llvm::APInt::getSplat(static_cast<unsigned>(8 * bytes), llvm::APInt(8, 1)));
     auto* is_unset = builder.CreateAnd(is_within, builder.CreateICmpNE(found, whole));
-    further_accesses_.push_back({{abi::kReads, 1, abi::kAnyObject, static_cast<std::uint32_t>(bytes)}, place_of(*read)});
+    further_accesses_.push_back(
+        {{abi::kReads, static_cast<std::uint32_t>(size), abi::kAnyObject, static_cast<std::uint32_t>(bytes)}, place_of(*read)});
     const auto number = static_cast<std::uint32_t>(ordered_.size() + further_accesses_.size() - 1);
     llvm::IRBuilder<> rare(llvm::SplitBlockAndInsertIfThen(is_unset, read, false, llvm::MDBuilder(context_).createUnlikelyBranchWeights()));
     auto* call = call_service(rare, abi::kUnset, number, {offset}, rare.getVoidTy());

@@ -106,6 +106,11 @@ class Lockstep : public WholeKernel {
 
   // ---- locals.cpp
   void watch_locals();
+  struct LocalAccesses {
+    llvm::AllocaInst* variable;
+    std::vector<llvm::Instruction*> all;  // loads and stores
+  };
+  void keep_local_accesses_inside(llvm::ArrayRef<LocalAccesses> arrays);
   void watch_local(llvm::AllocaInst& variable, llvm::ArrayRef<llvm::LoadInst*> reads, llvm::ArrayRef<llvm::Instruction*> writes,
                    llvm::ArrayRef<llvm::CallInst*> unset);
 

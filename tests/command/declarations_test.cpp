@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/support/command.h"
 
@@ -69,10 +70,59 @@ TEST_F(CliDeclarations, KeysAndValuesInHalfPassIfDeclaredAndTheRunPointsThere) {
   EXPECT_THAT(declared.output, HasSubstr("keys half, values bf16 (tiles in half)"));
   const Outcome silent = run_assay(kTies + described(text, ""));
   EXPECT_EQ(silent.status, 1) << silent.output;
-  EXPECT_THAT(silent.output, HasSubstr("A kernel that stores keys, values or intermediate results so declares it in [accuracy]"));
+  EXPECT_THAT(silent.output, HasSubstr("A kernel that stores or converts so declares it in [accuracy]"));
   EXPECT_THAT(run_assay(kTies + described(text, "[accuracy]\nscores = \"half\"\nreason = \"x\"\n")).output,
               HasSubstr("unknown key 'scores' in [accuracy]; accepted: dot_depth, accumulator, accumulator_keys, stores, merge_store, "
                         "reason, keys, values"));
+}
+
+// A kernel that misses its bounds by what its storage explains is told the key that would declare it.
+TEST_F(CliDeclarations, WhatWeakerStorageExplainsIsNamed) {
+  struct Row {
+    std::string variant, from, to;
+    std::vector<std::string> named;  // among others that explain as much
+    std::vector<std::string> refuted;
+  };
+  const std::string keys = "keys = \"half\"", values = "values = \"half\"", stores = "stores = [\"half\"]";
+  for (const auto& [variant, from, to, named, refuted] : std::vector<Row>{
+           {"tq4_v1",
+            "dot(centroids(k[lane + SIMD_WIDTH * i]) * sn, mq[i])",
+            "dot(float4(half4(centroids(k[lane + SIMD_WIDTH * i]) * sn)), mq[i])",
+            {keys},
+            {values, stores}},
+           {"tq4_v1", "dst4[row * D4 + i] = so4[i] * inv;", "dst4[row * D4 + i] = float4(half4(so4[i] * inv));", {stores}, {keys}},
+           {"tq4_v1",
+            "lo[i] += centroids(v[lane + SIMD_WIDTH * i]) * w;",
+            "lo[i] += float4(half4(centroids(v[lane + SIMD_WIDTH * i]) * (v_norms[first + t] * norm_scale))) * ss[t];",
+            {values},
+            {keys, stores}},
+           {"attn_simd_v1", "static_cast<float>(k[j * k_seq_stride + d])", "static_cast<float>((half)k[j * k_seq_stride + d])", {keys}, {}},
+           {"attn_simd_v1",
+            "weight = fast::exp(score - next);",
+            "weight = float(half(fast::exp(score - next)));",
+            {"weights = \"half\""},
+            {}},
+       }) {
+    write(replaced_once(source_of(variant), from, to));
+    write(read_file(kRoot / "kernels/variants" / variant / "variant.toml"), "variant.toml");
+    const Outcome outcome = run_assay("run smoke --ledger none --kernel " + folder_.string());
+    EXPECT_EQ(outcome.status, 1) << outcome.output;
+    for (const std::string& key : named) EXPECT_THAT(outcome.output, HasSubstr(" with " + key)) << to;
+    for (const std::string& key : refuted) EXPECT_THAT(outcome.output, Not(HasSubstr(" with " + key))) << to;
+  }
+}
+
+// No storage explains a key that is left out, a wrong scale of one mask, or a large error.
+TEST_F(CliDeclarations, AMistakeInLogicIsNotCalledStorage) {
+  for (const auto& [from, to] : {std::pair{"partial = simd_sum(partial);", "partial = simd_sum(partial) * (t == 30 ? 1.01f : 1.0f);"},
+                                 std::pair{"const short live = short(min(uint(C), n - first));",
+                                           "const short live = short(min(uint(C), n - first)) - (n > 40 && first == 0 ? 1 : 0);"}}) {
+    write(replaced_once(source_of("tq4_v1"), from, to));
+    write("family = \"tq4\"\nsource = \"kernel.metal\"\n[limits]\nblock_norms = [0]\n", "variant.toml");
+    const Outcome outcome = run_assay("run smoke --ledger none --kernel " + folder_.string());
+    EXPECT_EQ(outcome.status, 1) << outcome.output;
+    EXPECT_THAT(outcome.output, Not(HasSubstr("weaker storage"))) << to;
+  }
 }
 
 // The console's headline, the text report and JUnit, of the same run.

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -72,6 +73,32 @@ template [[host_name("decode_float16_t_128")]] kernel decltype(decode<half, 128>
   const Outcome run = run_assay("run smoke --ledger none --kernel " + folder_.string());
   EXPECT_EQ(run.status, 0) << run.output << text;
   EXPECT_THAT(run.output, HasSubstr("100 cases: 100 passed, 0 failed"));
+}
+
+// Names that only resemble those of tensors are guesses, and a guess is a question, never something inferred.
+TEST_F(CliInit, NamesThatResembleThoseOfTensorsAreQuestions) {
+  const auto kernel = [&](const std::string& function, const std::string& q, const std::string& k, const std::string& v,
+                          const std::string& out) {
+    write("#include <metal_stdlib>\nusing namespace metal;\nkernel void " + function + "(device const half* " + q +
+          ", device const half* " + k + ", device const half* " + v + ", device half* " + out +
+          ", constant float& scale, uint i [[thread_position_in_grid]]) {\n  " + out + "[i] = " + q + "[i] * " + k + "[i] * " + v +
+          "[i] * half(scale);\n}\n");
+    std::filesystem::remove(folder_ / "variant.toml");
+    return run_assay("init " + (folder_ / "kernel.metal").string());
+  };
+  using Names = std::array<std::string, 4>;
+  for (const auto& [q, k, v, out] : {Names{"Qp", "Kc", "Vc", "Out"}, Names{"qbuf", "kcache", "vcache", "obuf"},
+                                     Names{"inQ", "inK", "inV", "result"}, Names{"src0", "src1", "src2", "dst"}}) {
+    const Outcome outcome = kernel("attn_decode", q, k, v, out);
+    EXPECT_EQ(outcome.status, 0) << outcome.output;
+    EXPECT_THAT(outcome.output, AllOf(HasSubstr("family attention"), HasSubstr("question: is argument '" + q + "' q? That is a guess"),
+                                      HasSubstr("question: is argument '" + k + "' k?"), HasSubstr("question: is argument '" + v + "' v?"),
+                                      Not(HasSubstr("inferred: q is"))));
+    EXPECT_THAT(draft(), AllOf(HasSubstr("\n" + q + " = \"q\""), HasSubstr("\n" + k + " = \"k\""), HasSubstr("\n" + v + " = \"v\"")));
+  }
+  // Nothing says that this is attention.
+  EXPECT_THAT(kernel("blend", "src0", "src1", "src2", "dst").output, Not(HasSubstr("family attention")));
+  EXPECT_THAT(kernel("attn_norm", "gain", "bias", "input", "dst").output, Not(HasSubstr("family attention")));
 }
 
 // The second function binds to what the first leaves, so that buffer is no tensor. Features that the file has are offered as limits.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -79,6 +80,35 @@ TEST_F(CliPromises, OnlyAKernelThatSaysSoMayReadHiddenRows) {
   EXPECT_THAT(run_assay(run).output, HasSubstr("variant.toml:1: 'reads_hidden' is 'nan'; accepted: finite"));
   write("reads_hidden = \"finite\"\nfamily = \"fwht\"\nsource = \"kernel.metal\"\n", "variant.toml");
   EXPECT_THAT(run_assay(run).output, HasSubstr("family fwht hides no key"));
+}
+
+// A workgroup that gave hidden keys the weight 0 has S = 0 and the maximum of their masked scores, which no merge notices.
+TEST_F(CliPromises, AKernelThatReadsHiddenRowsMayLeaveTheirMaximum) {
+  const std::string tq4 = "d256/h2x1/kv257c257/ring0/win32/nwg4/poisoned/s1";
+  const std::string tqhb = "d256/b5/h2x1/kv257c257/ring0/win32/nwg4/nsg1/sf16/poisoned/s1";
+  for (const auto& [variant, limit, test_case] :
+       {std::tuple("tq4_v1", "block_norms = [0]", tq4), std::tuple("tqhb_v1", "nsg = [1]\nfuse_fwht_pre = [0]", tqhb)}) {
+    std::string source = replaced_once(source_of(variant), "            continue;\n", "");
+    source = replaced_once(source, "const float vs = exp(score - M);", "const float vs = masked ? 0.0f : exp(score - M);");
+    const std::string family = std::string(variant).substr(0, std::string(variant).find('_'));
+    write("reads_hidden = \"finite\"\nfamily = \"" + family + "\"\nsource = \"kernel.metal\"\n[limits]\n" + limit + "\n", "variant.toml");
+    const std::string run = "run " + folder_.filename().string() + "/" + test_case + " --ledger none --kernel " + folder_.string();
+    write(source);
+    for (const char* policy : {"native", "checked"}) {
+      const Outcome right = run_assay(run + " --policy " + policy);
+      EXPECT_EQ(right.status, 0) << right.output;
+    }
+    const std::string left = "+ 1] = M;";
+    write(replaced_once(source, left, "+ 1] = S == 0.0f ? 50.0f : M;"));
+    EXPECT_EQ(run_assay(run).status, 0);
+    // Each of these takes its weight from what others saw, or is no number to compare with.
+    for (const char* wrong : {"+ 1] = S == 0.0f ? 500.0f : M;", "+ 1] = S == 0.0f ? -INFINITY : M;", "+ 1] = S == 0.0f ? INFINITY : M;"}) {
+      write(replaced_once(source, left, wrong));
+      const Outcome faulty = run_assay(run);
+      EXPECT_EQ(faulty.status, 1) << faulty.output;
+      EXPECT_THAT(faulty.output, HasSubstr("gave no key a weight (S = 0; kv_len 257) and must write a finite M of at most "));
+    }
+  }
 }
 
 TEST_F(CliPromises, AValueThatDoesNotFitIsReportedOnceBeforeAnyCase) {

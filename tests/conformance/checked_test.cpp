@@ -47,6 +47,25 @@ INSTANTIATE_TEST_SUITE_P(
     kNameOfRow);
 
 INSTANTIATE_TEST_SUITE_P(
+    LocalArrays, Checked,
+    ::testing::Values(
+        CheckedRow{"read_too_far", HazardKind::out_of_bounds, "uint a[4] = {t, t + 1, t + 2, t + 3};\n" + kOut + "a[t / 15];", 2, 0,
+                   "reads bytes 16..19 of a local array of 16 bytes"},
+        CheckedRow{"read_to_the_end", HazardKind::out_of_bounds, "uint a[4] = {t, t + 1, t + 2, t + 3};\n" + kOut + "a[t / 16];"},
+        CheckedRow{"read_before", HazardKind::out_of_bounds, "uint a[4] = {t, t + 1, t + 2, t + 3};\n" + kOut + "a[int(t % 4) - 1];", 2, 0,
+                   "reads bytes -4..-1 of a local array"},
+        CheckedRow{"written_too_far", HazardKind::out_of_bounds,
+                   "uint a[4];\nfor (uint i = 0; i < 4 + t / 63; ++i)\na[i] = i + t;\n" + kOut + "a[t % 4];", 3, 0,
+                   "writes bytes 16..19 of a local array of 16 bytes"},
+        CheckedRow{"written_to_the_end", HazardKind::out_of_bounds,
+                   "uint a[4];\nfor (uint i = 0; i < 4 + t / 64; ++i)\na[i] = i + t;\n" + kOut + "a[t % 4];"},
+        CheckedRow{
+            "far_outside", HazardKind::out_of_bounds,
+            "float4 a[4];\nfor (uint i = 0; i < 4; ++i) a[i] = float4(i);\na[t / 63 * 1000] = float4(t);\n" + kOut + "uint(a[t % 4].x);", 3,
+            0, "of a local array of 64 bytes"}),
+    kNameOfRow);
+
+INSTANTIATE_TEST_SUITE_P(
     Pointers, Checked,
     ::testing::Values(
         CheckedRow{

@@ -31,6 +31,13 @@ fault::BrokenPromise idle(const char* part, std::uint64_t coordinate, std::optio
   return broken;
 }
 
+// The maximum of a workgroup that saw only hidden keys, with the largest one that is allowed.
+fault::BrokenPromise harmful(double left, double limit) {
+  fault::BrokenPromise broken = idle("maximum", 0, left);
+  broken.values.emplace("limit", limit);
+  return broken;
+}
+
 fault::BrokenPromise stray(const char* part) { return {"stray slot", {{"part", part}, {"slot", 5U}, {"head", 0U}, {"wanted", 2U}}}; }
 
 struct Saying {
@@ -71,6 +78,8 @@ std::vector<Saying> sayings() {
       {idle("sum", 0, static_cast<double>(0.1F)),
        "workgroup 2 of head 1 saw no key (its M is below every score; kv_len 33) and must write S = 0, but wrote 0.1"},
       {idle("maximum", 0, 0.0), "workgroup 2 of head 1 saw no key (S = 0; kv_len 33) and must write M = -FLT_MAX/2, but wrote 0"},
+      {harmful(500, 71.5),
+       "workgroup 2 of head 1 gave no key a weight (S = 0; kv_len 33) and must write a finite M of at most 71.5, but wrote 500"},
       {idle("output", 7, {}), "workgroup 2 of head 1 must write O[7] even if it sees no key, but did not write it"},
       {stray("indices"), "the kernel wrote indices of slot 5 of head 0; it may write only slot 2"},
       {stray("norm"), "the kernel wrote a norm of slot 5 of head 0; it may write only slot 2"},

@@ -52,6 +52,32 @@ TEST(SharedByFailures, NamesFixtureAxisAndRange) {
   EXPECT_THAT(reports::shared_by_failures(cases_where([](const Record&, auto, auto) { return true; })), IsEmpty());
 }
 
+// Cases of which `having` are of head dimension 512 and of fixture query_ties; the first `failing` of these fail.
+std::vector<harness::CaseRecord> cases_of_which(std::size_t all, std::size_t having, std::size_t failing) {
+  std::vector<harness::CaseRecord> cases;
+  for (std::size_t i = 0; i < all; ++i) {
+    const std::string fixture = i < having ? "query_ties" : fmt::format("other{}", i % 20);
+    cases.push_back(record(fmt::format("v/{}", i), "tq4", fixture, i < failing ? Status::failed : Status::passed, 0.5));
+    cases.back().axes = {{"head_dim", i < having ? 512 : 256}};
+  }
+  return cases;
+}
+
+// A statement is about what is rarely shared by chance: by two of 500 cases if only these have it, by 21 even if 12 others have it too.
+TEST(SharedByFailures, SaysWhatIsNoCoincidenceAndNotTrivial) {
+  const auto said = [](std::size_t all, std::size_t having, std::size_t failing) {
+    return reports::shared_by_failures(cases_of_which(all, having, failing));
+  };
+  EXPECT_THAT(said(501, 2, 2), ElementsAre("tq4_v1: only fixture query_ties: all 2 failures, and none of the cases that passed",
+                                           "tq4_v1: only head_dim = 512: all 2 failures, and none of the cases that passed"));
+  EXPECT_THAT(said(100, 33, 21), Contains("tq4_v1: only head_dim = 512: all 21 failures, and 12 of the 79 cases that passed"));
+  EXPECT_THAT(said(501, 20, 2), IsEmpty()) << "the second of two failures has the fixture of the first in one of 26 runs";
+  EXPECT_THAT(said(100, 2, 2), IsEmpty()) << "one of 99";
+  EXPECT_THAT(said(100, 40, 5), IsEmpty()) << "five of 100 cases are among these 40 in one of 43 runs";
+  EXPECT_THAT(said(500, 480, 300), IsEmpty()) << "no coincidence, but nearly every case has it";
+  EXPECT_THAT(said(20, 1, 1), IsEmpty());
+}
+
 // Cases of `attention` in two formats, with four masks and lengths; `error_of` gives a case's error, as a part of its magnitude, or 0.
 template <typename Error>
 std::vector<harness::CaseRecord> attention_cases(Error error_of) {
@@ -83,29 +109,47 @@ TEST(SharedByFailures, SaysTheWordsOfAxes) {
               ElementsAre("attention_v1: only mask = causal or boolean: all 40 failures, and none of the cases that passed"));
 }
 
-TEST(SharedByFailures, RoundingsToAFormatPointToTheDeclarationOfStorage) {
+TEST(SharedByFailures, FailuresThatStorageMayExplainAreRepeated) {
   constexpr double kHalf = 0x1p-11;
   // Floats lose half's roundings wherever there is more than one key.
   const auto storage = [](double unit) {
-    return attention_cases([=](auto type, auto, auto keys) { return type == 0 && keys > 1 ? 0.7 * unit : 0.0; });
+    auto cases = attention_cases([=](auto type, auto, auto keys) { return type == 0 && keys > 1 ? 0.7 * unit : 0.0; });
+    for (harness::CaseRecord& one : cases) one.oracle_seconds = one.simulator_seconds = 0.1;
+    return cases;
   };
-  EXPECT_THAT(reports::storage_hint(storage(kHalf)),
-              AllOf(HasSubstr("as if rounded to half once"), HasSubstr("24 of 24 comparable cases fail"), HasSubstr("[accuracy]")));
-  EXPECT_THAT(reports::storage_hint(storage(2.5 * kHalf)), HasSubstr("as if rounded to half twice"));
-  EXPECT_THAT(reports::storage_hint(storage(8 * kHalf)), HasSubstr("as if rounded to bfloat once"));
-  EXPECT_EQ(reports::storage_hint(storage(100 * kHalf)), "") << "more than two roundings to any format";
+  EXPECT_THAT(reports::failures_to_repeat(storage(kHalf)), SizeIs(16)) << "of 32";
+  EXPECT_THAT(reports::failures_to_repeat(storage(500 * kHalf)), IsEmpty()) << "far more than any format rounds";
 
   auto cases = storage(kHalf);
   for (std::size_t i = 2; i < 10; ++i) cases[i].judgement.nans = 1;
-  EXPECT_EQ(reports::storage_hint(cases), "") << "no storage explains that";
+  EXPECT_THAT(reports::failures_to_repeat(cases), IsEmpty()) << "no storage explains that";
+
+  cases = storage(kHalf);
+  cases[5].judgement.max_ratio *= 7;
+  cases[6].oracle_seconds = 3;
+  const auto repeated = reports::failures_to_repeat(cases);
+  ASSERT_THAT(repeated, SizeIs(16));
+  EXPECT_EQ(repeated.front(), &cases[5]) << "the worst comes first";
+  EXPECT_THAT(repeated, Not(Contains(&cases[6]))) << "takes long";
 }
 
-TEST(SharedByFailures, SmallMistakesInLogicAreNoStorage) {
-  const auto hint = [](auto error_of) { return reports::storage_hint(attention_cases(error_of)); };
+TEST(SharedByFailures, SmallMistakesInLogicAreNotRepeated) {
+  const auto repeated = [](auto error_of) { return reports::failures_to_repeat(attention_cases(error_of)); };
   constexpr double kSmall = 3e-4;
-  EXPECT_EQ(hint([](auto, auto mask, auto) { return mask == 4 ? kSmall : 0.0; }), "") << "one mask";
-  EXPECT_EQ(hint([](auto, auto, auto keys) { return keys % 2 == 1 ? kSmall : 0.0; }), "") << "a tail";
-  EXPECT_EQ(hint([](auto, auto, auto keys) { return keys > 1 ? 1.0 / static_cast<double>(keys) : 0.0; }), "") << "a dropped key";
+  EXPECT_THAT(repeated([](auto, auto mask, auto) { return mask == 4 ? kSmall : 0.0; }), IsEmpty()) << "one mask";
+  EXPECT_THAT(repeated([](auto, auto, auto keys) { return keys % 2 == 1 ? kSmall : 0.0; }), IsEmpty()) << "a tail";
+}
+
+TEST(SharedByFailures, TheDeclarationsThatExplainAreNamedTightestFirst) {
+  using Trial = reports::StorageTrial;
+  const Trial keys{"keys = \"half\"", 20, 0, 0, 0.9}, loose{"scores = \"half\"", 4, 0, 16, 0.9};
+  const Trial values{"values = \"half\"", 20, 0, 0, 0.4}, nearly{"stores = [\"half\"]", 19, 1, 0, 0.99};
+  const Trial refuted{"accumulator = \"half\"", 17, 3, 0, 0.99};
+  EXPECT_THAT(reports::storage_hint("v", {refuted, nearly, loose, values, keys}),
+              HasSubstr("v: failures miss their bounds by no more than weaker storage would explain: of 20 repeated, so many pass: "
+                        "20 with keys = \"half\", 20 with values = \"half\", 19 with stores = [\"half\"]. A kernel"));
+  EXPECT_EQ(reports::storage_hint("v", {refuted, loose}), "");
+  EXPECT_EQ(reports::storage_hint("v", {{"keys", 0, 0, 0, 0}}), "") << "stopped before anything was repeated";
 }
 
 }  // namespace
