@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "families/attention/contract.h"
 #include "families/attention/shape.h"
 
 namespace assay::families::attention {

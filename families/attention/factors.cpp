@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "families/attention/axes.h"
+#include "families/attention/contract.h"
 #include "families/draw.h"
 #include "families/shared/levels.h"
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "families/attention/axes.h"
+#include "families/attention/contract.h"
 #include "families/attention/layout.h"
 #include "families/attention/names.h"
 
