@@ -14,6 +14,7 @@
 
 #include "base/archive.h"
 #include "base/sandbox.h"
+#include "base/turns.h"
 #include "harness/findings/metal_fields.h"
 #include "harness/prepare/gpu_driver.h"
 #include "metal/devices/cuda/gpu.h"
@@ -57,6 +58,15 @@ constexpr std::uint64_t kLongestReport = std::uint64_t{1} << 24;
 // Kernels that a child keeps. Each takes memory of the GPU and of the driver.
 constexpr std::size_t kMostKernels = 512;
 constexpr double kLongestWait = 20;  // seconds, for memory of the GPU
+// Work with buffers of more than that waits for its turn: a GPU has room for one of a kind, and its copies take seconds.
+constexpr std::uint64_t kLargeWork = std::uint64_t{1} << 30;
+constexpr double kLongestTurn = 600;  // seconds, where work has no limit
+
+// Made before workers are.
+base::Turns& large_work() {
+  static base::Turns turns;
+  return turns;
+}
 
 // A buffer in the shared memory.
 struct SharedBuffer {
@@ -124,9 +134,15 @@ struct GpuProcess::Bench {
     }
   }
 
-  // Workers share the memory of a GPU. Those with caches of gigabytes wait for each other.
+  // Workers share the memory of a GPU. Those with caches of gigabytes wait for each other, and for the small ones of all others.
   cuda::WorkReport run_when_there_is_room(const on_gpu::Request& request, std::span<const cuda::HostBuffer> buffers) {
     constexpr std::chrono::milliseconds kPause{250};
+    std::uint64_t bytes = 0;
+    for (const cuda::HostBuffer& buffer : buffers) bytes += buffer.size;
+    const bool is_large = bytes > on_gpu::kLargeWork;
+    // Without a turn in time, the work takes its chance.
+    const std::chrono::duration<double> longest(request.limit > 0 ? request.limit : on_gpu::kLongestTurn);
+    const base::Turns::Turn turn = is_large ? on_gpu::large_work().take(longest) : base::Turns::Turn();
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(std::min(request.limit / 2, on_gpu::kLongestWait));
     while (true) {
       try {
@@ -248,6 +264,7 @@ KernelReport GpuProcess::run(const KernelRun& run) {
 }
 
 FoundGpu find_gpu(const metal::DeviceChoice& device) {
+  static_cast<void>(on_gpu::large_work());
   using Answer = std::vector<std::string>;
   base::IsolationLimits limits;
   limits.time = std::chrono::seconds(60);

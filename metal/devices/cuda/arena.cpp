@@ -68,7 +68,11 @@ bool is_poison(std::span<const std::byte> bytes, std::size_t first) {
 }
 
 bool is_zero(std::span<const std::byte> bytes) {
-  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
+  static constexpr std::array<std::byte, 4096> kZeros{};
+  for (std::size_t at = 0; at < bytes.size(); at += kZeros.size()) {
+    if (std::memcmp(&bytes[at], kZeros.data(), std::min(bytes.size() - at, kZeros.size())) != 0) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -154,7 +158,7 @@ Status Arena::copy_out(std::size_t block, std::span<std::byte> bytes) {
     if (const Status status = driver_.copy_out(chunk.data(), address(block) + at, part.size()); status != Status::success) return status;
     static_cast<void>(for_each_page(part.data(), part.size(), [&](std::size_t first, std::size_t last, bool is_present) {
       const std::span<const std::byte> found = std::span(chunk).subspan(first, last - first);
-      const bool differs = is_present ? !std::ranges::equal(found, part.subspan(first, last - first)) : !is_zero(found);
+      const bool differs = is_present ? std::memcmp(found.data(), &part[first], found.size()) != 0 : !is_zero(found);
       if (differs) std::ranges::copy(found, part.begin() + static_cast<std::ptrdiff_t>(first));
       return Status::success;
     }));
