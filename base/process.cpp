@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "base/text.h"
 
 namespace assay::base {
 namespace {
@@ -252,7 +253,7 @@ std::chrono::nanoseconds Process::processor_time() const {
   std::uint64_t ticks = 0;
   for (const pid_t id : family()) {
     std::ifstream file(fmt::format("/proc/{}/stat", id));
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::string text = read_all(file);
     std::istringstream fields(text.substr(std::min(text.rfind(')'), text.size())));
     constexpr int kBefore = 12;  // fields from the name's end to the first of the two times, in proc(5)
     std::string skipped;

@@ -35,6 +35,7 @@
 #include <utility>
 
 #include "base/process.h"
+#include "base/text.h"
 
 namespace assay::base {
 namespace {
@@ -389,7 +390,7 @@ void prepare_sandbox() {
 void forget_environment() {
   // Where the system put it, on the stack, which a kernel can read; and where setenv() put what was changed.
   std::ifstream stream("/proc/self/stat");
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  const std::string text = read_all(stream);
   std::istringstream fields(text.substr(text.rfind(')') + 1));
   constexpr int kFirst = 3;  // the number of the field behind the name, in proc(5)
   constexpr int kEnvironmentBegin = 50;

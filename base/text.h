@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <istream>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -49,11 +51,23 @@ template <typename Number>
   return number;
 }
 
+// All that is left in the stream, which may be a file without a size, such as one of /proc. By blocks: character by character, the
+// programs that are hashed took half of the time of short runs.
+[[nodiscard]] inline std::string read_all(std::istream& stream) {
+  std::string text;
+  std::array<char, 1U << 16U> block;
+  do {
+    stream.read(block.data(), block.size());
+    text.append(block.data(), static_cast<std::size_t>(stream.gcount()));
+  } while (stream);
+  return text;
+}
+
 // The contents of the file; nothing if it cannot be opened, and errno says why.
 [[nodiscard]] inline std::optional<std::string> read_file(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(stream), {});
+  return read_all(stream);
 }
 
 // For messages: line breaks in a name, which would make lines of their own, become `\n`.

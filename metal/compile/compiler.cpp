@@ -38,7 +38,7 @@ constexpr base::CommandLimits kCompiling{std::size_t{64} << 20, std::uint64_t{4}
 // Also reads files without a size, such as /proc/cpuinfo.
 std::string text_of(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  return base::read_all(stream);
 }
 
 std::filesystem::path lockstep_pass() { return base::run_time_file("lib/assay/assay_lockstep.so"); }
