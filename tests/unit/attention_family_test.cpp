@@ -1,4 +1,4 @@
-// Family `attention`: where its tensors lie, what is stored in them, which numbers expressions see, and which cases a variant gets.
+// Family `attention`: where its tensors lie, what is stored in them, and which numbers expressions see.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,6 @@
 #include "fixtures/generators.h"
 #include "harness/cases/case.h"
 #include "harness/cases/suite.h"
-#include "kernels/axis_text.h"
 #include "oracles/arithmetic.h"
 
 namespace assay::tests {
@@ -338,79 +337,6 @@ TEST(AttentionNames, ValuesOfACase) {
   EXPECT_EQ(text("blocks") + text("nsg") + text("kv_batches"), "343");
   EXPECT_FALSE(names.value("unknown"));
   for (const std::string& name : names.all()) EXPECT_TRUE(names.value(name) || names.tensor(name) != nullptr) << name;
-}
-
-TEST(AttentionLimits, FeaturesThatAreNotMentionedKeepTheirFirstValue) {
-  const kernels::Variant variant = variant_of("[limits]\ndk = [64]\nmask = [\"causal\", \"none\"]\n");
-  const auto limit = [&](std::string_view axis) { return std::ranges::find(variant.limits, axis, &kernels::AxisLimit::axis)->values; };
-  EXPECT_THAT(limit("mask"), ElementsAre(1, 0));
-  EXPECT_THAT(limit("sinks"), ElementsAre(0));
-  EXPECT_THAT(limit("page_size"), ElementsAre(16));
-  EXPECT_THAT(limit("blocks"), ElementsAre(1));
-  EXPECT_EQ(kernels::axis_text(*variant.contract, "mask", 1), "causal");
-  EXPECT_EQ(kernels::axis_text(*variant.contract, "lk", 1), "1");
-  try {
-    static_cast<void>(variant_of("[limits]\ndk = [64]\nmask = [\"tree\"]\n"));
-    ADD_FAILURE();
-  } catch (const kernels::VariantError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("[limits] mask is 'tree'; accepted: none, causal, window"));
-  }
-}
-
-TEST(AttentionLimits, NumbersOutsideOfTheTablesAreTested) {
-  const kernels::Variant variant = variant_of("[limits]\ndk = [100]\nlq = [5]\nblocks = [6]\nlk = [777]\n");
-  const std::vector<harness::Case> cases = harness::suite_cases(harness::Suite::gate, variant, 0);
-  ASSERT_FALSE(cases.empty());
-  for (const harness::Case& test_case : cases) {
-    EXPECT_EQ(test_case.at("dk"), 100);
-    EXPECT_EQ(test_case.at("dv"), 100);
-    EXPECT_EQ(test_case.at("lq"), 5);
-    EXPECT_EQ(test_case.at("lk"), 777);
-    EXPECT_EQ(test_case.at("blocks"), 6);
-  }
-}
-
-// The pairs of head sizes in the gate of a variant with these limits.
-std::set<std::string> dims_of(const std::string& limits) {
-  std::set<std::string> dims;
-  for (const harness::Case& test_case : harness::suite_cases(harness::Suite::gate, variant_of("[limits]\n" + limits), 0))
-    dims.insert(std::to_string(test_case.at("dk")) + "x" + std::to_string(test_case.at("dv")));
-  return dims;
-}
-
-TEST(AttentionLimits, EveryAdmittedPairOfHeadSizesIsTested) {
-  const std::string others = "type = [\"float\"]\nlq = [1]\nlk = [33]\n";
-  EXPECT_THAT(dims_of("dk = [64, 96]\ndv = [96, 64]\n" + others), ElementsAre("64x64", "64x96", "96x64", "96x96"));
-  EXPECT_THAT(dims_of("dk = [64, 100]\ndv = \"dk\"\n" + others), ElementsAre("100x100", "64x64"));
-  EXPECT_THAT(dims_of("dk = [64, 192]\ndv = [\"dk\", \"192x128\"]\n" + others), ElementsAre("192x128", "192x192", "64x64"));
-  EXPECT_THAT(dims_of("dk = [64, 192]\ndv = [32, \"192x128\"]\n" + others), ElementsAre("192x128", "192x32", "64x32"));
-  EXPECT_THAT(dims_of("dk = [64, 192]\n" + others), ElementsAre("192x128", "192x192", "64x64"));
-}
-
-TEST(AttentionLimits, WrongPairsOfHeadSizesAreNamed) {
-  const auto message = [](const std::string& dv) -> std::string {
-    try {
-      static_cast<void>(variant_of("[limits]\ndk = [64]\ndv = " + dv + "\n"));
-    } catch (const kernels::VariantError& error) {
-      return error.what();
-    }
-    return "accepted";
-  };
-  EXPECT_THAT(message("\"192x128\""), HasSubstr("[limits] dv is '192x128', but dk is never 192"));
-  EXPECT_THAT(message("[\"dq\"]"), HasSubstr("[limits] dv is 'dq'; accepted: integers, 'dk' for the same value"));
-}
-
-TEST(AttentionLimits, PairsWindowsAndPagesOutsideOfTheTablesAreTested) {
-  const kernels::Variant variant = variant_of(
-      "[limits]\ndk = [48]\ndv = [40]\nh = [12]\ng = [3]\nmask = [\"causal_window\"]\nwindow = [100]\ncache = [\"paged\"]\npage_size = "
-      "[64]\n");
-  const std::vector<harness::Case> cases = harness::suite_cases(harness::Suite::smoke, variant, 0);
-  ASSERT_FALSE(cases.empty());
-  for (const harness::Case& test_case : cases) {
-    EXPECT_EQ(test_case.at("dk") * 1000 + test_case.at("dv"), 48040);
-    EXPECT_EQ(test_case.at("h") * 1000 + test_case.at("g"), 12003);
-    EXPECT_EQ(test_case.at("window") * 1000 + test_case.at("page_size"), 100064);
-  }
 }
 
 TEST(AttentionCases, NamesParseBack) {
