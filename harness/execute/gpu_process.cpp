@@ -73,6 +73,7 @@ struct SharedBuffer {
   std::uint64_t place = 0;  // of its first byte
   std::uint64_t size = 0;
   std::string label;
+  bool is_constant = false;  // HostBuffer::is_constant
 };
 struct Request {
   cuda::Work work;
@@ -85,7 +86,9 @@ struct Failure {
 };
 using Ending = std::variant<cuda::WorkReport, Failure>;
 
-void fields(auto& archive, base::OneOf<SharedBuffer> auto& value) { each(archive, value.place, value.size, value.label); }
+void fields(auto& archive, base::OneOf<SharedBuffer> auto& value) {
+  each(archive, value.place, value.size, value.label, value.is_constant);
+}
 void fields(auto& archive, base::OneOf<Request> auto& value) { each(archive, value.work, value.buffers, value.limit); }
 void fields(auto& archive, base::OneOf<Failure> auto& value) { each(archive, value.kind, value.function, value.text); }
 
@@ -125,7 +128,7 @@ struct GpuProcess::Bench {
       if (!gpu) prepare();
       std::vector<cuda::HostBuffer> buffers;
       for (const on_gpu::SharedBuffer& buffer : request.buffers)
-        buffers.push_back({memory.begin() + buffer.place, buffer.size, buffer.label});
+        buffers.push_back({memory.begin() + buffer.place, buffer.size, buffer.label, buffer.is_constant});
       return run_when_there_is_room(request, buffers);
     } catch (const cuda::GpuError& error) {
       return on_gpu::Failure{error.kind, error.function, error.what()};
@@ -224,7 +227,8 @@ void GpuProcess::run_pass(const KernelRun& run, std::size_t pass, KernelReport& 
     const std::byte* first = buffer->device_address();
     if (first < memory_.begin() || first >= memory_.begin() + metal::SharedMemory::size())
       throw std::logic_error(fmt::format("buffer '{}' is not in the memory that the GPU's process has", buffer->label()));
-    request.buffers.push_back({static_cast<std::uint64_t>(first - memory_.begin()), buffer->size(), buffer->label()});
+    request.buffers.push_back(
+        {static_cast<std::uint64_t>(first - memory_.begin()), buffer->size(), buffer->label(), encoder.is_constant(*buffer)});
   }
   if (!server_ || known_.size() > on_gpu::kMostKernels) {
     server_.reset();

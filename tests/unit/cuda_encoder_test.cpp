@@ -75,6 +75,18 @@ TEST_F(CudaEncoder, MakesWork) {
   EXPECT_THAT(encoder_.buffers(), ElementsAre(&out_));
 }
 
+TEST_F(CudaEncoder, KnowsWhichBuffersNoArgumentCanWrite) {
+  Buffer count(16, "count");
+  bind_all();
+  encoder_.set_buffer(3, {&count, 0});
+  encoder_.dispatch_threadgroups({1, 1, 1}, {32, 1, 1});
+  EXPECT_TRUE(encoder_.is_constant(count));
+  EXPECT_FALSE(encoder_.is_constant(out_));
+  encoder_.set_buffer(0, {&count, 0});
+  encoder_.dispatch_threadgroups({1, 1, 1}, {32, 1, 1});
+  EXPECT_FALSE(encoder_.is_constant(count)) << "one argument is enough";
+}
+
 TEST_F(CudaEncoder, CompilesAFunctionOnceAndKeepsItsState) {
   bind_all();
   encoder_.dispatch_threadgroups({1, 1, 1}, {32, 1, 1});

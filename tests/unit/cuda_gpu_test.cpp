@@ -48,7 +48,7 @@ class CudaGpu : public Test {
   }
 
   WorkReport run(Gpu& gpu, const Work& work, milliseconds limit = milliseconds(10000)) {
-    const std::array buffers = {HostBuffer{reinterpret_cast<std::byte*>(bytes_.data()), bytes_.size(), "out"}};
+    const std::array buffers = {HostBuffer{reinterpret_cast<std::byte*>(bytes_.data()), bytes_.size(), "out", false}};
     return gpu.run(work, buffers, limit);
   }
   std::optional<GpuError> error_of(Gpu& gpu, const Work& work, milliseconds limit = milliseconds(10000)) {
@@ -310,11 +310,29 @@ TEST_F(CudaGpu, LargeBuffersMayBeSparse) {
   });
   Work work = work_of();
   work.dispatches.front().arguments.front().offset = 0;
-  const std::array buffers = {HostBuffer{sparse->device_address(), size, "cache"}};
+  const std::array buffers = {HostBuffer{sparse->device_address(), size, "cache", false}};
   Gpu gpu(driver_, 0);
   EXPECT_THAT(gpu.run(work, buffers, std::chrono::seconds(60)).hazards, IsEmpty());
   EXPECT_EQ(sparse->bytes()[size / 2], std::byte{9});
   EXPECT_EQ(sparse->bytes()[5], std::byte{7});
+}
+
+// Copying gigabytes back takes seconds, and a kernel cannot write through a const argument.
+TEST_F(CudaGpu, LargeConstantBuffersStayThere) {
+  const std::size_t size = Arena::kLarge;
+  for (const bool is_constant : {true, false}) {
+    const auto sparse = metal::Buffer::sparse(size, "cache");
+    driver_.behave([](const std::string&, const Launch& launch, const LaunchShape&) {
+      static_cast<std::uint8_t*>(MockDriver::pointer(launch.buffers[0]))[7] = 9;
+      return Status::success;
+    });
+    Work work = work_of();
+    work.dispatches.front().arguments.front().offset = 0;
+    const std::array buffers = {HostBuffer{sparse->device_address(), size, "cache", is_constant}};
+    Gpu gpu(driver_, 0);
+    EXPECT_THAT(gpu.run(work, buffers, std::chrono::seconds(60)).hazards, IsEmpty());
+    EXPECT_EQ(sparse->bytes()[7], std::byte{static_cast<unsigned char>(is_constant ? 0 : 9)});
+  }
 }
 
 }  // namespace

@@ -16,8 +16,6 @@ namespace assay::metal::cuda {
 namespace {
 
 constexpr std::size_t kWord = sizeof(std::uint32_t);
-// Smaller buffers are copied as a whole.
-constexpr std::size_t kLarge = std::size_t{64} << 20;
 // Memory that is kept for the next work.
 constexpr std::size_t kKept = std::size_t{1} << 30;
 constexpr std::size_t kChunk = std::size_t{16} << 20;

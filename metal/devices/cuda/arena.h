@@ -15,6 +15,8 @@ class Arena {
  public:
   // Bytes on each side of a block. A write that misses by more may hit another block.
   static constexpr std::size_t kGuardBytes = std::size_t{64} << 10;
+  // Smaller blocks are copied as a whole.
+  static constexpr std::size_t kLarge = std::size_t{64} << 20;
   // A block begins at a multiple of it, as memory of the driver does.
   static constexpr std::size_t kAlignment = 256;
 

@@ -51,7 +51,7 @@ void Encoder::set_pipeline(const PipelineDescriptor& pipeline) {
   current_ = &known_.emplace(pipeline, std::move(known)).first->second;
 }
 
-Argument Encoder::argument_of(std::uint32_t index, const devices::Binding& binding) {
+Argument Encoder::argument_of(std::uint32_t index, const devices::Binding& binding, const ArgumentLayout& layout) {
   Argument argument;
   argument.index = index;
   if (binding.is_bytes) {
@@ -62,6 +62,9 @@ Argument Encoder::argument_of(std::uint32_t index, const devices::Binding& bindi
   argument.buffer = static_cast<std::uint64_t>(found - buffers_.begin());
   argument.offset = binding.view.offset;
   if (found == buffers_.end()) buffers_.push_back(binding.view.buffer);
+  const BoundArgument* declared = layout.find(AddressSpace::device, index);
+  if (declared == nullptr) declared = layout.find(AddressSpace::constant, index);
+  if (declared == nullptr || !declared->is_const) written_.insert(binding.view.buffer);
   return argument;
 }
 
@@ -91,7 +94,7 @@ void Encoder::dispatch(const devices::Grid& grid) {
   made.shared_bytes = used - fixed + kernel.threadgroup_bytes;
   for (std::uint32_t index = 0; index < cuda_abi::kBuffers; ++index) {
     const devices::Binding& binding = bindings_.all()[index];
-    if (binding.bound) made.arguments.push_back(argument_of(index, binding));
+    if (binding.bound) made.arguments.push_back(argument_of(index, binding, layout));
   }
   work_.dispatches.push_back(std::move(made));
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "metal/compile/ptx.h"
@@ -52,6 +53,8 @@ class Encoder final : public ComputeEncoder {
   [[nodiscard]] const Work& work() const { return work_; }
   // Those that the dispatches use, in the order of their first use.
   [[nodiscard]] const std::vector<Buffer*>& buffers() const { return buffers_; }
+  // Whether every argument that the buffer was bound to is const.
+  [[nodiscard]] bool is_constant(const Buffer& buffer) const { return !written_.contains(&buffer); }
 
  private:
   struct Known {
@@ -60,7 +63,7 @@ class Encoder final : public ComputeEncoder {
   };
 
   void dispatch(const devices::Grid& grid);
-  [[nodiscard]] Argument argument_of(std::uint32_t index, const devices::Binding& binding);
+  [[nodiscard]] Argument argument_of(std::uint32_t index, const devices::Binding& binding, const ArgumentLayout& layout);
 
   Compile compile_;
   std::map<PipelineDescriptor, Known> known_;
@@ -68,6 +71,7 @@ class Encoder final : public ComputeEncoder {
   devices::Bindings bindings_;
   Work work_;
   std::vector<Buffer*> buffers_;
+  std::set<const Buffer*> written_;  // by a kernel, as far as its arguments say
 };
 
 }  // namespace cuda

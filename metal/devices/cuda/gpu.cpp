@@ -237,9 +237,11 @@ WorkReport Gpu::run(const Work& work, std::span<const HostBuffer> buffers, std::
     report.seconds += static_cast<double>(milliseconds) / 1000;
   }
   require(arena_.fetch(), "the buffers cannot be copied from the GPU");
-  for (std::size_t number = 0; number < buffers.size(); ++number)
-    require(arena_.copy_out(number, {buffers[number].data, buffers[number].size}),
-            fmt::format("buffer '{}' cannot be copied from the GPU", buffers[number].label));
+  for (std::size_t number = 0; number < buffers.size(); ++number) {
+    const HostBuffer& buffer = buffers[number];
+    if (buffer.is_constant && buffer.size >= Arena::kLarge) continue;
+    require(arena_.copy_out(number, {buffer.data, buffer.size}), fmt::format("buffer '{}' cannot be copied from the GPU", buffer.label));
+  }
   find_stray_writes(work, buffers, report.hazards);
   arena_.trim();
   return report;

@@ -22,6 +22,9 @@ struct HostBuffer {
   std::byte* data = nullptr;
   std::size_t size = 0;
   std::string label;
+  // No argument that it is bound to can be written through. If it is large too, it is not copied back, so that a kernel that casts const
+  // away there is not noticed: copies of gigabytes take seconds.
+  bool is_constant = false;
 };
 
 struct WorkReport {
