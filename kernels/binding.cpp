@@ -71,24 +71,61 @@ bool BoundKernel::is_set_by_user(const BoundArgument& argument) const {
   return argument.is_const && !argument.layout && argument.element != ScalarType::other && entry_.fields.contains(argument.name);
 }
 
-// Long because the matching rules run one after the other on the same list of free arguments.
-void BoundKernel::resolve_arguments() {
-  std::vector<const BoundArgument*> free;
+BoundKernel::Candidates BoundKernel::resolve_threadgroup_memory() {
+  Candidates others;
   for (const BoundArgument& argument : entry_.layout.arguments) {
     if (argument.space != AddressSpace::threadgroup) {
-      free.push_back(&argument);
+      others.push_back(&argument);
     } else if (entry_.describes_launch) {
       continue;
+    } else if (const auto size = entry_.fields.find(argument.name); size != entry_.fields.end()) {
+      const auto bytes = static_cast<std::int64_t>(size->second.bits);
+      if (size->second.kind == metal::FieldValue::Kind::floating || bytes < 1 || bytes > std::int64_t{kThreadgroupMemoryLimit})
+        fail(fmt::format("the size of threadgroup argument '{}' must be from 1 to {} bytes", argument.name, kThreadgroupMemoryLimit));
+      sized_.emplace_back(argument.index, (static_cast<std::size_t>(bytes) + 15) / 16 * 16);
     } else if (threadgroup_ != nullptr) {
-      fail(fmt::format("two threadgroup arguments, '{}' and '{}', but the family sets the size of only one", threadgroup_->name,
-                       argument.name));
+      fail(
+          fmt::format("two threadgroup arguments, '{}' and '{}', but the family sets the size of only one; give the other its bytes in "
+                      "[fields] or with --set {}=BYTES",
+                      threadgroup_->name, argument.name, argument.name));
     } else if (!contract_->has_threadgroup_memory) {
-      fail(fmt::format("threadgroup argument '{}', but the family has none", argument.name));
+      fail(fmt::format("threadgroup argument '{0}', but the family has none; give it its bytes in [fields] or with --set {0}=BYTES",
+                       argument.name));
     } else {
       threadgroup_ = &argument;
     }
   }
+  return others;
+}
 
+bool BoundKernel::take_numbers_of_fields(Candidates& free) {
+  const auto field_of = [&](const BoundArgument* argument) {
+    const bool is_number =
+        argument->is_const && !argument->layout && argument->element != ScalarType::other && argument->element_count == 1;
+    return is_number ? contract_->find_field(argument->name) : nullptr;
+  };
+  std::erase_if(free, [&](const BoundArgument* argument) {
+    const FieldContract* field = field_of(argument);
+    if (field == nullptr) return false;
+    if (is_integer(field->type) ? !is_integer(argument->element) : field->type != argument->element)
+      fail(fmt::format("argument '{}' is {}, but the contract has {}", argument->name, argument->type_name, metal::to_string(field->type)));
+    field_numbers_.emplace(argument->name, argument);
+    notes_.push_back(fmt::format("argument '{}' is the field of that name", argument->name));
+    return true;
+  });
+  if (field_numbers_.empty()) return false;
+  std::vector<std::string_view> missing, has;
+  for (const FieldContract& wanted : contract_->fields) {
+    if (!field_numbers_.contains(wanted.name) && !may_lack(wanted)) missing.push_back(wanted.name);
+  }
+  for (const auto& [name, argument] : field_numbers_) has.push_back(name);
+  if (!missing.empty()) require_fields(missing, "the kernel takes fields as numbers, but", has);
+  return true;
+}
+
+// Long because the matching rules run one after the other on the same list of free arguments.
+void BoundKernel::resolve_arguments() {
+  Candidates free = resolve_threadgroup_memory();
   std::vector<const ArgumentContract*> missing;
   for (const ArgumentContract& argument : contract_->arguments) missing.push_back(&argument);
 
@@ -125,6 +162,8 @@ void BoundKernel::resolve_arguments() {
           });
   if (entry_.describes_launch) return;
   std::erase_if(free, [&](const BoundArgument* argument) { return is_set_by_user(*argument); });
+  const auto is_struct = [](const ArgumentContract* argument) { return argument->role == ArgumentRole::parameters; };
+  if (std::ranges::any_of(missing, is_struct) && take_numbers_of_fields(free)) std::erase_if(missing, is_struct);
   take_if([](const ArgumentContract& wanted, const BoundArgument& candidate) { return candidate.index == wanted.index; },
           [](const ArgumentContract& wanted, const BoundArgument& candidate) {
             return fmt::format("argument '{}' is used as {}, by its index {}", candidate.name, wanted.name, wanted.index);
@@ -185,6 +224,19 @@ void BoundKernel::check_argument(const ArgumentContract& argument, const BoundAr
   wrong(fmt::format("of {}", metal::to_string(argument.element)));
 }
 
+void BoundKernel::require_fields(const std::vector<std::string_view>& missing, const std::string& what,
+                                 const std::vector<std::string_view>& has) const {
+  std::string limit;
+  const NeutralValues& neutral = contract_->find_field(missing.front())->neutral;
+  if (!neutral.axis.empty())
+    limit = fmt::format(", or declare that the kernel is only for {0} = {1}: [limits] {0} = [{1}], or --limit {0}={1} for a single file",
+                        neutral.axis, neutral.least);
+  fail(
+      fmt::format("{} lacks {}; it has {}. Fields are matched by name, in any order; [bind] applies only to arguments. "
+                  "Rename or add {}{}",
+                  what, fmt::join(missing, ", "), fmt::join(has, ", "), missing.size() == 1 ? "it" : "them", limit));
+}
+
 void BoundKernel::check_parameters(const BoundArgument& found) {
   const metal::StructLayout& layout = *found.layout;
   std::vector<std::string_view> known;
@@ -209,15 +261,7 @@ void BoundKernel::check_parameters(const BoundArgument& found) {
     for (const metal::StructField& field : layout.fields) {
       if (!is_part(field)) has.push_back(field.name);
     }
-    std::string limit;
-    const NeutralValues& neutral = contract_->find_field(missing.front())->neutral;
-    if (!neutral.axis.empty())
-      limit = fmt::format(", or declare that the kernel is only for {0} = {1}: [limits] {0} = [{1}], or --limit {0}={1} for a single file",
-                          neutral.axis, neutral.least);
-    fail(
-        fmt::format("struct {} lacks {}; it has {}. Fields are matched by name, in any order; [bind] applies only to arguments. "
-                    "Rename or add {}{}",
-                    layout.name, fmt::join(missing, ", "), fmt::join(has, ", "), missing.size() == 1 ? "it" : "them", limit));
+    require_fields(missing, fmt::format("struct {}", layout.name), has);
   }
 
   for (const metal::StructField& field : layout.fields) {
@@ -280,13 +324,15 @@ std::string_view BoundKernel::contract_name(const BoundArgument& argument) const
 }
 
 bool BoundKernel::has_field(std::string_view field) const {
+  if (field_numbers_.contains(field)) return true;
   const auto parameters = std::ranges::find(contract_->arguments, ArgumentRole::parameters, &ArgumentContract::role);
   return parameters != contract_->arguments.end() && has(parameters->name) &&
          bound(parameters->name).layout->find(std::string(field)) != nullptr;
 }
 
 void BoundKernel::set_threadgroup_memory(metal::ComputeEncoder& encoder, std::size_t bytes) const {
-  const std::size_t dynamic = threadgroup_ == nullptr ? 0 : bytes;
+  std::size_t dynamic = threadgroup_ == nullptr ? 0 : bytes;
+  for (const auto& [index, size] : sized_) dynamic += size;
   if (entry_.layout.static_threadgroup_bytes + dynamic > kThreadgroupMemoryLimit) {
     throw metal::EncodeError(
         fmt::format("{}:{}: function '{}' needs {} bytes of threadgroup memory ({} declared in the kernel, {} set by the host); "
@@ -295,6 +341,7 @@ void BoundKernel::set_threadgroup_memory(metal::ComputeEncoder& encoder, std::si
                     entry_.layout.static_threadgroup_bytes, dynamic, kThreadgroupMemoryLimit));
   }
   if (threadgroup_ != nullptr) encoder.set_threadgroup_memory_length(threadgroup_->index, bytes);
+  for (const auto& [index, size] : sized_) encoder.set_threadgroup_memory_length(index, size);
 }
 
 }  // namespace assay::kernels

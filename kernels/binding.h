@@ -42,7 +42,8 @@ struct KernelEntry {
 // contract; an output that the kernel cannot write; and a struct field that is missing, of the wrong type or without a value. Throws
 // metal::EncodeError for a kernel that declares more threadgroup memory than Metal allows.
 //
-// A number that is not in the contract is accepted if [fields] or --set has a value of its name. If the variant describes its launch,
+// The parameters may be a struct, or numbers with the names of its fields. A number that is not in the contract is accepted if [fields] or
+// --set has a value of its name, and so is a threadgroup argument, whose value is its size in bytes. If the variant describes its launch,
 // arguments are matched by name only, and any others are accepted: its [[dispatch]] sets them.
 class BoundKernel {
  public:
@@ -64,15 +65,23 @@ class BoundKernel {
   // The contract's name of an argument of entry().layout; empty if the contract has none.
   [[nodiscard]] std::string_view contract_name(const metal::BoundArgument& argument) const;
 
-  // Whether the parameter struct has a field of that name.
+  // Whether the parameter struct has a field of that name, or the kernel a number of that name in place of the struct.
   [[nodiscard]] bool has_field(std::string_view field) const;
 
-  // Does nothing if the kernel has no threadgroup argument (it may declare its own threadgroup memory). Throws
-  // metal::EncodeError if the kernel's own threadgroup memory and `bytes` together exceed Metal's 32 KiB.
+  // Sets the family's threadgroup argument to `bytes`, and others to the sizes that the user gives. Does nothing if the kernel has none (it
+  // may declare its own threadgroup memory). Throws metal::EncodeError if the kernel's own threadgroup memory and `bytes` together exceed
+  // Metal's 32 KiB.
   void set_threadgroup_memory(metal::ComputeEncoder& encoder, std::size_t bytes) const;
 
  private:
+  using Candidates = std::vector<const metal::BoundArgument*>;
   void resolve_arguments();
+  // The threadgroup argument that the family sizes, and those that the user does. Returns the others.
+  [[nodiscard]] Candidates resolve_threadgroup_memory();
+  // Takes numbers with the names of fields out of `free`. Returns whether there are any.
+  bool take_numbers_of_fields(Candidates& free);
+  void require_fields(const std::vector<std::string_view>& missing, const std::string& what,
+                      const std::vector<std::string_view>& has) const;
   void check_argument(const ArgumentContract& argument, const metal::BoundArgument& bound) const;
   void check_parameters(const metal::BoundArgument& bound);
   void check_value(const metal::StructLayout& layout, const metal::StructField& field) const;
@@ -87,6 +96,8 @@ class BoundKernel {
   KernelEntry entry_;
   std::map<std::string, const metal::BoundArgument*, std::less<>> arguments_;  // by the family's name; into entry_.layout
   const metal::BoundArgument* threadgroup_ = nullptr;
+  std::vector<std::pair<std::uint32_t, std::size_t>> sized_;                       // threadgroup arguments by index, and their bytes
+  std::map<std::string, const metal::BoundArgument*, std::less<>> field_numbers_;  // in place of the struct
   std::vector<std::string> notes_;
   std::vector<std::string> layout_differences_;
 };

@@ -308,6 +308,47 @@ TEST_F(CliOwnLaunch, SetGivesNumbersToArgumentsAndToTheLaunch) {
   EXPECT_THAT(run_assay(kernel + " --set nwg=2").output, HasSubstr("--set nwg: family reduce sets this value itself"));
 }
 
+// A merge that takes the fields of the struct as numbers, one more number, and threadgroup memory, which `reduce` has none of.
+constexpr const char* kMergeByNumbers = R"(#include <metal_stdlib>
+using namespace metal;
+template <short D>
+kernel void merge(constant uint& nrows [[buffer(0)]], device const float* htmp [[buffer(1)]], device float* dst [[buffer(2)]],
+                  constant uint& nwg [[buffer(3)]], constant uint& step [[buffer(4)]], threadgroup float* weights [[threadgroup(0)]],
+                  uint row [[threadgroup_position_in_grid]], uint t [[thread_position_in_threadgroup]],
+                  uint threads [[threads_per_threadgroup]]) {
+  device const float* tail = htmp + nrows * D * nwg + row * 2 * nwg;
+  float top = -FLT_MAX / 2;
+  for (uint w = 0; w < nwg; w += step) top = max(top, tail[2 * w + 1]);
+  for (uint w = t; w < nwg; w += threads) weights[w] = exp(tail[2 * w + 1] - top);
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  float sum = 0;
+  for (uint w = 0; w < nwg; ++w) sum += tail[2 * w] * weights[w];
+  for (uint d = t; d < D; d += threads) {
+    float o = 0;
+    for (uint w = 0; w < nwg; ++w) o += htmp[row * D * nwg + d / 4 * 4 * nwg + w * 4 + d % 4] * weights[w];
+    dst[row * D + d] = sum == 0.0f ? 0.0f : o / sum;
+  }
+}
+template [[host_name("flash_attn_vec_reduce_dk256")]] kernel decltype(merge<256>) merge<256>;
+template [[host_name("flash_attn_vec_reduce_dk512")]] kernel decltype(merge<512>) merge<512>;
+)";
+
+TEST_F(CliOwnLaunch, NumbersMayReplaceTheStructAndMemoryIsGivenByName) {
+  const std::string kernel = "run smoke --ledger none --family reduce --kernel " + write(kMergeByNumbers);
+  const Outcome unsized = run_assay(kernel + " --set step=1");
+  EXPECT_EQ(unsized.status, 2) << unsized.output;
+  EXPECT_THAT(unsized.output, HasSubstr("threadgroup argument 'weights', but the family has none; give it its bytes in [fields] or with "
+                                        "--set weights=BYTES"));
+  const Outcome sized = run_assay(kernel + " --set step=1 --set weights=128 --set threads=64");
+  EXPECT_EQ(sized.status, 0) << sized.output;
+  EXPECT_THAT(sized.output, AllOf(HasSubstr(" 0 failed"), HasSubstr("argument 'nrows' is the field of that name")));
+  const Outcome wrong = run_assay(kernel + " --set step=2 --set weights=128");
+  EXPECT_EQ(wrong.status, 1) << "the maximum of every second workgroup: " << wrong.output;
+  const Outcome small = run_assay(kernel + " --set step=1 --set weights=0");
+  EXPECT_EQ(small.status, 2) << small.output;
+  EXPECT_THAT(small.output, HasSubstr("the size of threadgroup argument 'weights' must be from 1 to 32768 bytes"));
+}
+
 TEST_F(CliOwnLaunch, AVariantOfAnyFamilyMayDescribeItsLaunch) {
   const std::string kernel = kernel_with("\n device const float * room [[buffer(5)]],");
   std::filesystem::create_directories(folder_ / "mine");
