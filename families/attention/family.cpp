@@ -87,7 +87,8 @@ constexpr std::array<std::string_view, 14> kFixtures = {"gauss",        "heavy",
                                                         "all_negative", "sink_dominates", "softcap_edge", "one_key_far"};
 
 bool has_fixture(const fixtures::Fixture& fixture) {
-  return fixture.name == "mask_rows" || fixture.name == "below_sentinels" || std::ranges::find(kFixtures, fixture.name) != kFixtures.end();
+  return fixture.name == "mask_rows" || fixture.name == "below_sentinels" || fixture.name == "one_key_first" ||
+         std::ranges::find(kFixtures, fixture.name) != kFixtures.end();
 }
 
 // What mask, queries and keys mean to each other; suites have all triples of these classes.

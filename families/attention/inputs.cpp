@@ -98,7 +98,7 @@ class Recipe {
   // `index` is the number of the row in q; its head reads key/value head `kv_head` of all batches.
   void query(std::size_t index, std::size_t kv_head, Row row) const {
     const bool follows = is("needle") || is("large") || is("all_negative") || is("below_sentinels") || is("softcap_edge") ||
-                         is("one_key_far") || is("sink_dominates");
+                         is("one_key_far") || is("one_key_first") || is("sink_dominates");
     const double length = 1.0 + 0.05 * noise_.uniform(index);
     for (std::size_t i = 0; i < row.size(); ++i) {
       row[i] = query_size_ * (follows ? length * direction(kv_head, i) : query_.normal(index * row.size() + i));
@@ -179,6 +179,7 @@ class Recipe {
     // The others have weights of about 1e-5, which float still resolves: they count where the last key is hidden. So many more that a sum
     // in float cannot add them up count together less than one.
     if (is("one_key_far")) return key == last ? 8.0 : (shape_.keys > kMostSummed ? -16.0 : -4.0) + random;
+    if (is("one_key_first")) return key == 0 ? 8.0 : -4.0 + random;
     if (is("large")) return large() + 0.05 * large() * random;
     if (is("all_negative")) return kNegative - 10.0 * random;
     if (is("below_sentinels")) return kDeep - 300.0 * random;

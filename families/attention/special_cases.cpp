@@ -64,8 +64,10 @@ class SpecialMaker {
     }
     add_gigabytes();
     add_low_scores();
-    // Keys that a short does not hold.
+    // Keys that a short does not hold, and where they begin and end for a query.
     add(special_.own, {{kQueries, 1}, {kKeys, 33000}}, 1, "one_key_far");
+    add_far_windows();
+    add(special_.own, {{kQueries, 1}, {kKeys, 2048}}, 1, "one_key_first");
     add_rows();
     // Numbers of keys, of heads times sizes, and of queries that 16 bits, 64 heads and 256 rows do not hold.
     add(special_.longer, {{kQueries, 1}, {kKeys, 65600}}, 1, "one_key_far");
@@ -92,6 +94,18 @@ class SpecialMaker {
       const std::int64_t count = blocks.values[0].second;
       if (count < 8 || mask.values[1].second >= count) continue;
       add(special_.own, {mask.values[0], mask.values[1], {kQueries, 1}, {kKeys, count}, {kBlocks, count}}, 1);
+    }
+  }
+
+  void add_far_windows() {
+    std::int64_t before = 0;
+    for (const Level& mask : levels_of("mask")) {
+      const std::int64_t kind = mask.values[0].second;
+      const bool has_bounds = kind >= static_cast<std::int64_t>(Mask::causal) && kind <= static_cast<std::int64_t>(Mask::causal_window);
+      if (kind == std::exchange(before, kind) || !has_bounds) continue;
+      for (const std::int64_t queries : {std::int64_t{2}, first_[kQueries]}) {
+        if (add(special_.own, {mask.values[0], mask.values[1], {kQueries, queries}, {kKeys, 33000}}, 1)) break;
+      }
     }
   }
 

@@ -120,5 +120,12 @@ TEST(AttentionSpecialCases, LowScoresAreTestedWithEveryKindOfMaximum) {
   EXPECT_THAT(cases("sinks = [\"yes\"]\n"), IsEmpty());
 }
 
+TEST(AttentionSpecialCases, LongContextsHaveWindowsAndKeysBehindADominatingOne) {
+  const auto is_long = [](const harness::Case& one) { return one.at("lk") > 32767 || one.fixture == "one_key_first"; };
+  EXPECT_THAT(gate_names(kSmall + "mask = [\"none\", \"causal\", \"causal_window\"]\n", is_long),
+              ElementsAre("half/d64x64/b1/h1x1/q1/k2048/nomask/one_key_first/s1", "half/d64x64/b1/h1x1/q1/k33000/nomask/one_key_far/s1",
+                          "half/d64x64/b1/h1x1/q2/k33000/causal/gauss/s1", "half/d64x64/b1/h1x1/q2/k33000/causal_window1/gauss/s1"));
+}
+
 }  // namespace
 }  // namespace assay::tests
