@@ -59,10 +59,17 @@ class SpecialMaker {
     for (const Level& mask : levels_of("mask")) {
       const std::int64_t kind = mask.values[0].second;
       // The only query sees nothing.
-      if (kind == 4 || kind == 5) add(special_.own, {{kMask, kind}, {kQueries, 1}, {kKeys, 33}}, 3);
+      if (kind == 4 || kind == 5) {
+        add(special_.own, {{kMask, kind}, {kQueries, 1}, {kKeys, 33}}, 3);
+        add_single_keys(kind);
+      }
       if (mask.values[1].second != 0) add_windows_behind(mask);
     }
+    // In the narrowest type, whose elements an int does not count either.
+    const AxisValues of_type = first_;
+    first_[kType] = narrowest_type();
     add_gigabytes();
+    first_ = of_type;
     add_low_scores();
     // Keys that a short does not hold, and where they begin and end for a query.
     add(special_.own, {{kQueries, 1}, {kKeys, 33000}}, 1, "one_key_far");
@@ -86,6 +93,15 @@ class SpecialMaker {
  private:
   [[nodiscard]] const std::vector<Level>& levels_of(std::string_view factor) const {
     return std::ranges::find(tables_, factor, &FactorTable::name)->levels;
+  }
+
+  // A query that sees one key, with a sink if there may be one: all splits but one see nothing, and seldom it is the first that does.
+  void add_single_keys(std::int64_t mask) {
+    const std::vector<Level>& sinks = levels_of("sinks");
+    const std::vector<Level>& blocks = levels_of("blocks");
+    if (sinks.empty() || blocks.empty() || blocks.back().values[0].second < 2) return;
+    for (const int seed : {1, 2})
+      add(special_.own, {{kMask, mask}, {kQueries, 1}, {kKeys, 513}, sinks.back().values[0], blocks.back().values[0]}, seed, "mask_rows");
   }
 
   // A window of a few keys at the end, and as many keys as splits: all splits but the last ones see nothing.
@@ -120,6 +136,15 @@ class SpecialMaker {
           levels, [&](const Level& level) { return level.values[0].second > 1 && level.values[0].second != first_[axis]; });
       if (several != levels.end()) add(special_.own, {given[0], given[1], several->values[0]}, 1, "below_sentinels");
     }
+  }
+
+  [[nodiscard]] std::int64_t narrowest_type() const {
+    for (const Storage type : {Storage::half, Storage::bfloat}) {
+      const auto value = static_cast<std::int64_t>(type);
+      const std::vector<Level>& types = levels_of("type");
+      if (std::ranges::any_of(types, [&](const Level& level) { return level.values[0].second == value; })) return value;
+    }
+    return first_[kType];
   }
 
   [[nodiscard]] bool admits(AxisIndex axis, std::int64_t value) const {
@@ -253,8 +278,18 @@ class SpecialMaker {
     given.emplace_back(kKeys, 2);
     AxisValues values = first_;
     for (const auto& [axis, value] : given) values[axis] = value;
-    const std::optional<std::int64_t> threads = threads_of(values);
-    add(threads && *threads <= kMostThreads ? special_.own : special_.longer, given, 1);
+    const auto add_one = [&] {
+      const std::optional<std::int64_t> threads = threads_of(values);
+      add(threads && *threads <= kMostThreads ? special_.own : special_.longer, given, 1);
+    };
+    add_one();
+    // And a merge of as many.
+    const std::vector<Level>& splits = levels_of("blocks");
+    const auto several = std::ranges::find_if(splits, [](const Level& level) { return level.values[0].second > 1; });
+    if (several == splits.end() || several->values[0].second == first_[kBlocks]) return;
+    given.push_back(several->values[0]);
+    values[kBlocks] = several->values[0].second;
+    add_one();
   }
 
   // Values with at least so many rows; none if the limits admit no such.
