@@ -327,12 +327,14 @@ void encode_dispatch(metal::ComputeEncoder& encoder, const PlannedDispatch& disp
                      const NamedViews& buffers) {
   encoder.set_pipeline(kernel.entry().pipeline);
   Arguments(dispatch, kernel, names, buffers).encode(encoder);
-  if (dispatch.is_of_family) kernel.set_threadgroup_memory(encoder, dispatch.memory.empty() ? 0 : dispatch.memory.front().second);
-  for (const auto& [index, bytes] : dispatch.memory) {
-    if (dispatch.is_of_family) break;
-    // A host may set a length that this pipeline does not use, such as one that only other constants need.
-    const metal::BoundArgument* argument = kernel.entry().layout.find(metal::AddressSpace::threadgroup, index);
-    if (argument != nullptr) encoder.set_threadgroup_memory_length(index, bytes);
+  if (dispatch.is_of_family) {
+    kernel.set_threadgroup_memory(encoder, dispatch.memory.empty() ? 0 : dispatch.memory.front().second);
+  } else {
+    for (const auto& [index, bytes] : dispatch.memory) {
+      // A host may set a length that this pipeline does not use, such as one that only other constants need.
+      const metal::BoundArgument* argument = kernel.entry().layout.find(metal::AddressSpace::threadgroup, index);
+      if (argument != nullptr) encoder.set_threadgroup_memory_length(index, bytes);
+    }
   }
   if (dispatch.description->grid_counts_threads) {
     encoder.dispatch_threads(dispatch.grid, dispatch.threads);

@@ -19,6 +19,7 @@
 #include "harness/cases/case.h"
 #include "harness/cases/suite.h"
 #include "oracles/arithmetic.h"
+#include "tests/unit/attention_variants.h"
 
 namespace assay::tests {
 namespace {
@@ -31,15 +32,9 @@ harness::Case parsed(const std::string& words) {
 }
 Shape shape(const std::string& words) { return shape_of(parsed(words)); }
 
-kernels::Variant variant_of(const std::string& toml) {
-  const std::string launch = "[[dispatch]]\nfunction = \"f\"\ngrid = [1]\nthreads = [32]\n";
-  return kernels::parse_variant("family = \"attention\"\nsource = \"k.metal\"\n" + toml + launch, "mine", "mine/variant.toml",
-                                families::contracts());
-}
-
 Inputs inputs_of(const Shape& of, const std::string& toml = "[limits]\ndk = [64]\n", std::string_view name = "gauss") {
   const auto fixture = std::ranges::find(fixtures::all_fixtures(), name, &fixtures::Fixture::name);
-  return make_inputs(of, {.generator = &*fixture, .file = {}, .tensors = {}}, variant_of(toml));
+  return make_inputs(of, {.generator = &*fixture, .file = {}, .tensors = {}}, attention_variant(toml));
 }
 
 std::vector<std::int64_t> strides(const Layouts& layouts, std::string_view tensor) {
@@ -194,7 +189,7 @@ std::size_t hidden_rows(const std::string& words, const std::string& fixture, st
   of.seed = seed;
   const auto generator = std::ranges::find(fixtures::all_fixtures(), fixture, &fixtures::Fixture::name);
   const std::vector<float> mask =
-      make_inputs(of, {.generator = &*generator, .file = {}, .tensors = {}}, variant_of("[limits]\ndk = [64]\n")).mask;
+      make_inputs(of, {.generator = &*generator, .file = {}, .tensors = {}}, attention_variant("[limits]\ndk = [64]\n")).mask;
   std::size_t hidden = 0;
   for (std::size_t at = 0; at < mask.size(); at += of.keys) {
     if (std::ranges::all_of(std::span(mask).subspan(at, of.keys), [](float value) { return std::isinf(value); })) ++hidden;

@@ -11,20 +11,15 @@
 #include "harness/cases/suite.h"
 #include "kernels/axis_text.h"
 #include "kernels/variant.h"
+#include "tests/unit/attention_variants.h"
 
 namespace assay::tests {
 namespace {
 
 using namespace ::testing;
 
-kernels::Variant variant_of(const std::string& toml) {
-  const std::string launch = "[[dispatch]]\nfunction = \"f\"\ngrid = [1]\nthreads = [32]\n";
-  return kernels::parse_variant("family = \"attention\"\nsource = \"k.metal\"\n" + toml + launch, "mine", "mine/variant.toml",
-                                families::contracts());
-}
-
 TEST(AttentionLimits, FeaturesThatAreNotMentionedKeepTheirFirstValue) {
-  const kernels::Variant variant = variant_of("[limits]\ndk = [64]\nmask = [\"causal\", \"none\"]\n");
+  const kernels::Variant variant = attention_variant("[limits]\ndk = [64]\nmask = [\"causal\", \"none\"]\n");
   const auto limit = [&](std::string_view axis) { return std::ranges::find(variant.limits, axis, &kernels::AxisLimit::axis)->values; };
   EXPECT_THAT(limit("mask"), ElementsAre(1, 0));
   EXPECT_THAT(limit("sinks"), ElementsAre(0));
@@ -33,7 +28,7 @@ TEST(AttentionLimits, FeaturesThatAreNotMentionedKeepTheirFirstValue) {
   EXPECT_EQ(kernels::axis_text(*variant.contract, "mask", 1), "causal");
   EXPECT_EQ(kernels::axis_text(*variant.contract, "lk", 1), "1");
   try {
-    static_cast<void>(variant_of("[limits]\ndk = [64]\nmask = [\"tree\"]\n"));
+    static_cast<void>(attention_variant("[limits]\ndk = [64]\nmask = [\"tree\"]\n"));
     ADD_FAILURE();
   } catch (const kernels::VariantError& error) {
     EXPECT_THAT(error.what(), HasSubstr("[limits] mask is 'tree'; accepted: none, causal, window"));
@@ -41,7 +36,7 @@ TEST(AttentionLimits, FeaturesThatAreNotMentionedKeepTheirFirstValue) {
 }
 
 TEST(AttentionLimits, NumbersOutsideOfTheTablesAreTested) {
-  const kernels::Variant variant = variant_of("[limits]\ndk = [100]\nlq = [5]\nblocks = [6]\nlk = [777]\n");
+  const kernels::Variant variant = attention_variant("[limits]\ndk = [100]\nlq = [5]\nblocks = [6]\nlk = [777]\n");
   const std::vector<harness::Case> cases = harness::suite_cases(harness::Suite::gate, variant, 0);
   ASSERT_FALSE(cases.empty());
   for (const harness::Case& test_case : cases) {
@@ -56,7 +51,7 @@ TEST(AttentionLimits, NumbersOutsideOfTheTablesAreTested) {
 // The pairs of head sizes in the gate of a variant with these limits.
 std::set<std::string> dims_of(const std::string& limits) {
   std::set<std::string> dims;
-  for (const harness::Case& test_case : harness::suite_cases(harness::Suite::gate, variant_of("[limits]\n" + limits), 0))
+  for (const harness::Case& test_case : harness::suite_cases(harness::Suite::gate, attention_variant("[limits]\n" + limits), 0))
     dims.insert(std::to_string(test_case.at("dk")) + "x" + std::to_string(test_case.at("dv")));
   return dims;
 }
@@ -73,7 +68,7 @@ TEST(AttentionLimits, EveryAdmittedPairOfHeadSizesIsTested) {
 TEST(AttentionLimits, WrongPairsOfHeadSizesAreNamed) {
   const auto message = [](const std::string& dv) -> std::string {
     try {
-      static_cast<void>(variant_of("[limits]\ndk = [64]\ndv = " + dv + "\n"));
+      static_cast<void>(attention_variant("[limits]\ndk = [64]\ndv = " + dv + "\n"));
     } catch (const kernels::VariantError& error) {
       return error.what();
     }
@@ -84,7 +79,7 @@ TEST(AttentionLimits, WrongPairsOfHeadSizesAreNamed) {
 }
 
 TEST(AttentionLimits, PairsWindowsAndPagesOutsideOfTheTablesAreTested) {
-  const kernels::Variant variant = variant_of(
+  const kernels::Variant variant = attention_variant(
       "[limits]\ndk = [48]\ndv = [40]\nh = [12]\ng = [3]\nmask = [\"causal_window\"]\nwindow = [100]\ncache = [\"paged\"]\npage_size = "
       "[64]\n");
   const std::vector<harness::Case> cases = harness::suite_cases(harness::Suite::smoke, variant, 0);

@@ -13,30 +13,25 @@
 #include "harness/cases/suite.h"
 #include "kernels/axis_text.h"
 #include "kernels/variant.h"
+#include "tests/unit/attention_variants.h"
 
 namespace assay::tests {
 namespace {
 
 using namespace ::testing;
 
-kernels::Variant variant_of(const std::string& toml) {
-  const std::string launch = "[[dispatch]]\nfunction = \"f\"\ngrid = [1]\nthreads = [32]\n";
-  return kernels::parse_variant("family = \"attention\"\nsource = \"k.metal\"\n" + toml + launch, "mine", "mine/variant.toml",
-                                families::contracts());
-}
-
 TEST(AttentionSpecialCases, FarHasWords) {
-  const kernels::Variant variant = variant_of("[limits]\ndk = [64]\nfar = [\"no\", \"yes\"]\n");
+  const kernels::Variant variant = attention_variant("[limits]\ndk = [64]\nfar = [\"no\", \"yes\"]\n");
   EXPECT_EQ(kernels::axis_text(*variant.contract, "far", 1), "yes");
   EXPECT_THAT(std::ranges::find(variant.limits, "far", &kernels::AxisLimit::axis)->values, ElementsAre(0, 1));
-  const kernels::Variant without = variant_of("[limits]\ndk = [64]\n");
+  const kernels::Variant without = attention_variant("[limits]\ndk = [64]\n");
   EXPECT_EQ(std::ranges::find(without.limits, "far", &kernels::AxisLimit::axis), without.limits.end()) << "it is no feature";
 }
 
 // The names of the gate's cases for which `is_wanted`, without the variant, sorted.
 std::vector<std::string> gate_names(const std::string& limits, const std::function<bool(const harness::Case&)>& is_wanted) {
   std::vector<std::string> names;
-  for (const harness::Case& test_case : harness::suite_cases(harness::Suite::gate, variant_of("[limits]\n" + limits), 0)) {
+  for (const harness::Case& test_case : harness::suite_cases(harness::Suite::gate, attention_variant("[limits]\n" + limits), 0)) {
     if (is_wanted(test_case)) names.push_back(harness::format_case(test_case).substr(std::string("mine/").size()));
   }
   std::ranges::sort(names);
@@ -104,7 +99,7 @@ TEST(AttentionSpecialCases, KeysAndRowsExceed16Bits) {
   EXPECT_THAT(many(kSmall + "lq = [1, 8]\nlk = [1, 2, 65]\n" + cheap), ElementsAre("half/d64x64/b3/h2734x1/q8/k2/nomask/gauss/s1"));
   EXPECT_THAT(many(kSmall + "lq = [1, 8]\nlk = [1, 2, 65]\nh = [32]\ng = [8]\n" + cheap), IsEmpty()) << "64 batches are too few";
   EXPECT_THAT(many(kSmall + "lq = [1, 8]\nlk = [1, 2, 65]\n" + dear), IsEmpty());
-  const kernels::Variant slow = variant_of("[limits]\n" + kSmall + "lq = [1, 8]\n" + dear);
+  const kernels::Variant slow = attention_variant("[limits]\n" + kSmall + "lq = [1, 8]\n" + dear);
   EXPECT_THAT(families::find_family("attention").of_variant(slow).long_cases, Contains("half/d64x64/b3/h2734x1/q8/k2/nomask/gauss/s1"))
       << "which takes long in the gate";
 }
