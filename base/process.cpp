@@ -36,6 +36,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kExitNotSetUp = 118;
 constexpr int kChannel = STDERR_FILENO + 1;  // in a child
+static_assert(kPassedOn == kChannel + 1);
 
 // ---- in the child, where another thread of the parent may have held any lock: system calls only
 
@@ -56,10 +57,10 @@ void close_between(int first, int last) {
   if (first <= last) close_range(static_cast<unsigned>(first), static_cast<unsigned>(last), 0);
 }
 
-// Duplicates the descriptor to a number above kChannel.
+// Duplicates the descriptor to a number above kPassedOn.
 int lifted(int descriptor) {
   if (descriptor < 0) return -1;
-  const int number = fcntl(descriptor, F_DUPFD_CLOEXEC, kChannel + 1);
+  const int number = fcntl(descriptor, F_DUPFD_CLOEXEC, kPassedOn + 1);
   if (number < 0) _exit(kExitNotSetUp);
   close(descriptor);
   return number;
@@ -68,7 +69,7 @@ int lifted(int descriptor) {
 // Descriptors 0 to 2 may be in use for other purposes, if the parent was started without stdin, stdout or stderr.
 void keep_only(const ChildSetup& setup) {
   // Raises the limit of descriptors first, because the parent may use all that it has. Old systems refuse, which is harmless.
-  std::array<int, 3> kept = {setup.output, setup.errors, setup.channel};
+  std::array<int, 4> kept = {setup.output, setup.errors, setup.channel, setup.passed_on};
   std::ranges::sort(kept);
   int next = 0;
   for (const int descriptor : kept) {
@@ -80,13 +81,16 @@ void keep_only(const ChildSetup& setup) {
   const int output = lifted(setup.output);
   const int errors = setup.errors == setup.output ? output : lifted(setup.errors);
   const int channel = lifted(setup.channel);
+  const int passed_on = lifted(setup.passed_on);
   const int null = lifted(open("/dev/null", O_RDWR | O_CLOEXEC));
   const auto place = [null](int descriptor, int number) { dup2(descriptor < 0 ? null : descriptor, number); };
   place(-1, STDIN_FILENO);
   place(output, STDOUT_FILENO);
   place(errors, STDERR_FILENO);
-  if (channel >= 0) dup3(channel, kChannel, O_CLOEXEC);
-  close_between(channel >= 0 ? kChannel + 1 : kChannel, INT_MAX);
+  int next_free = kChannel;
+  if (channel >= 0) next_free = dup3(channel, kChannel, O_CLOEXEC) + 1;
+  if (passed_on >= 0) next_free = dup3(passed_on, kPassedOn, O_CLOEXEC) + 1;
+  close_between(next_free, INT_MAX);
 }
 
 std::uint64_t mapped_bytes() {

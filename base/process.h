@@ -44,7 +44,9 @@ struct ChildSetup {
   bool keeps_fault_handlers = false;  // keeps this process's handlers of SIGSEGV and similar signals; else faults end the child
   int output = -1, errors = -1;       // descriptors that become stdout and stderr; -1: /dev/null
   int channel = -1;                   // an additional descriptor that it keeps, closed by exec
+  int passed_on = -1;                 // another one, which it has as kPassedOn
 };
+inline constexpr int kPassedOn = 4;
 
 struct Ending {
   enum class Kind { exited, killed, unknown } kind = Kind::unknown;  // unknown: SIGCHLD is ignored

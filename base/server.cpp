@@ -45,9 +45,39 @@ bool send_all(int channel, std::span<const std::byte> bytes) {
   return true;
 }
 
-bool send_message(int channel, std::span<const std::byte> message) {
-  const std::uint64_t length = message.size();
-  return send_all(channel, std::as_bytes(std::span(&length, 1))) && send_all(channel, message);
+// A message with room for one descriptor.
+struct WithDescriptor {
+  explicit WithDescriptor(std::span<std::byte> bytes) : part{bytes.data(), bytes.size()} {
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
+  }
+
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  iovec part;
+  msghdr header{};
+};
+
+// Sends all bytes with it. They are few: the system takes them at once.
+bool send_with(int channel, std::span<std::byte> bytes, int descriptor) {
+  WithDescriptor message(bytes);
+  cmsghdr* header = CMSG_FIRSTHDR(&message.header);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof descriptor);
+  std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  while (true) {
+    const ssize_t count = sendmsg(channel, &message.header, MSG_NOSIGNAL);
+    if (count < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_room(channel)))) continue;
+    return count == static_cast<ssize_t>(bytes.size());
+  }
+}
+
+bool send_message(int channel, std::span<const std::byte> message, int descriptor = -1) {
+  std::uint64_t length = message.size();
+  const auto first = std::as_writable_bytes(std::span(&length, 1));
+  return (descriptor < 0 ? send_all(channel, first) : send_with(channel, first, descriptor)) && send_all(channel, message);
 }
 
 // Returns false at the end of the stream.
@@ -60,18 +90,46 @@ bool receive_all(int channel, std::span<std::byte> bytes) {
   return true;
 }
 
-bool receive_message(int channel, Bytes& message) {
+// A descriptor arrives with the first byte that was sent with it. Returns how many bytes came, 0 at the end of the stream.
+std::size_t receive_with(int channel, std::span<std::byte> bytes, Descriptor& descriptor) {
+  WithDescriptor message(bytes);
+  ssize_t count = 0;
+  do count = recvmsg(channel, &message.header, MSG_CMSG_CLOEXEC);
+  while (count < 0 && errno == EINTR);
+  if (count <= 0) return 0;
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message.header); header != nullptr; header = CMSG_NXTHDR(&message.header, header)) {
+    int number = -1;
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    std::memcpy(&number, CMSG_DATA(header), sizeof number);
+    descriptor = Descriptor(number);
+  }
+  return static_cast<std::size_t>(count);
+}
+
+// Only a service that takes descriptors over calls recvmsg(), which the process of a kernel may not.
+bool receive_message(int channel, Bytes& message, const Service& service) {
   std::uint64_t length = 0;
-  if (!receive_all(channel, std::as_writable_bytes(std::span(&length, 1)))) return false;
+  std::span<std::byte> rest = std::as_writable_bytes(std::span(&length, 1));
+  Descriptor descriptor;
+  if (service.take_over) {
+    const std::size_t count = receive_with(channel, rest, descriptor);
+    if (count == 0) return false;
+    rest = rest.subspan(count);
+  }
+  if (!receive_all(channel, rest)) return false;
   message.resize(length);
-  return receive_all(channel, message);
+  if (!receive_all(channel, message)) return false;
+  if (descriptor.number() >= 0) service.take_over(std::move(descriptor));
+  return true;
 }
 
 // The main loop of the child.
-void serve(int channel, const Answerer& answer) {
+void serve(int channel, const Service& service) {
   try {
-    for (Bytes request; receive_message(channel, request);) {
-      if (!send_message(channel, answer(request))) return;
+    service.begin();
+    Bytes request;
+    while (receive_message(channel, request, service)) {
+      if (!send_message(channel, service.answer(request)) || service.is_over()) return;
     }
   } catch (const std::bad_alloc&) {
     _exit(kExitOutOfMemory);
@@ -80,33 +138,65 @@ void serve(int channel, const Answerer& answer) {
 
 }  // namespace
 
-Server::Server(ChildSetup setup, std::uint64_t longest_answer, const Answerer& answer) : longest_answer_(longest_answer) {
+void Client::ask(std::span<const std::byte> request, int descriptor) {
+  received_.clear();
+  send_message(channel_.number(), request, descriptor);
+}
+
+// Does not depend on O_NONBLOCK, which all processes with the channel share.
+std::optional<Client::Message> Client::receive() {
+  std::array<std::byte, 65536> chunk;
+  while (true) {
+    const ssize_t count = recv(channel_.number(), chunk.data(), chunk.size(), MSG_DONTWAIT);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) return std::nullopt;
+    if (count <= 0) return Message{};
+    received_.insert(received_.end(), chunk.begin(), chunk.begin() + count);
+    if (std::optional<Message> message = complete_message()) return message;
+  }
+}
+
+Client::Message Client::wait() {
+  while (true) {
+    if (std::optional<Message> message = receive()) return *std::move(message);
+    wait_for_any(std::array{descriptor()}, std::chrono::hours(1));
+  }
+}
+
+std::optional<Client::Message> Client::complete_message() {
+  std::uint64_t length = 0;
+  if (received_.size() < sizeof(length)) return std::nullopt;
+  std::memcpy(&length, received_.data(), sizeof(length));
+  if (length > longest_answer_) return Message{.kind = Message::Kind::too_long, .announced = length};
+  const std::span<const std::byte> body = std::span(received_).subspan(sizeof(length));
+  if (body.size() < length) return std::nullopt;
+  return Message{.kind = Message::Kind::answer, .bytes = {body.begin(), body.begin() + static_cast<std::ptrdiff_t>(length)}};
+}
+
+Server::Server(ChildSetup setup, std::uint64_t longest_answer, const Service& service) : client_(Descriptor(), longest_answer) {
   Ends channel = make_socket(setup.name);
   // Output beyond the capacity of the pipe is lost, because it is read only at the end.
   Ends output = make_pipe(setup.name, O_NONBLOCK);
   setup.output = setup.errors = output.theirs.number();
   setup.channel = channel.theirs.number();
-  process_ = Process(setup, [&](int own) { serve(own, answer); });
-  channel_ = std::move(channel.ours);
+  process_ = Process(setup, [&](int own) { serve(own, service); });
+  client_ = Client(std::move(channel.ours), longest_answer);
   output_ = std::move(output.ours);
-  fcntl(channel_.number(), F_SETFL, O_NONBLOCK);
-}
-
-void Server::ask(std::span<const std::byte> request) {
-  message_.clear();
-  send_message(channel_.number(), request);
 }
 
 std::optional<Reply> Server::receive() {
-  std::array<std::byte, 65536> chunk;
-  while (true) {
-    const ssize_t count = read(channel_.number(), chunk.data(), chunk.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) return std::nullopt;
-    if (count <= 0) return ended();
-    message_.insert(message_.end(), chunk.begin(), chunk.begin() + count);
-    if (std::optional<Reply> reply = reply_in_message()) return reply;
+  std::optional<Client::Message> message = client_.receive();
+  if (!message) return std::nullopt;
+  switch (message->kind) {
+    case Client::Message::Kind::answer:
+      return Reply{.bytes = std::move(message->bytes)};
+    case Client::Message::Kind::too_long:
+      process_.kill();
+      return Reply{.kind = Reply::Kind::too_long, .announced = message->announced};
+    case Client::Message::Kind::closed:
+      break;
   }
+  return ended();
 }
 
 Reply Server::wait() {
@@ -123,19 +213,6 @@ std::optional<Reply> Server::receive_until(std::chrono::steady_clock::time_point
     if (left.count() <= 0) return std::nullopt;
     wait_for_any(std::array{descriptor()}, left);
   }
-}
-
-std::optional<Reply> Server::reply_in_message() {
-  std::uint64_t length = 0;
-  if (message_.size() < sizeof(length)) return std::nullopt;
-  std::memcpy(&length, message_.data(), sizeof(length));
-  if (length > longest_answer_) {
-    process_.kill();
-    return Reply{.kind = Reply::Kind::too_long, .announced = length};
-  }
-  const std::span<const std::byte> body = std::span(message_).subspan(sizeof(length));
-  if (body.size() < length) return std::nullopt;
-  return Reply{.bytes = {body.begin(), body.begin() + static_cast<std::ptrdiff_t>(length)}};
 }
 
 Reply Server::ended() {

@@ -22,6 +22,43 @@ namespace assay::base {
 // Computes the answer to a request in the child. std::bad_alloc ends the child; any other exception aborts it.
 using Answerer = std::function<Bytes(std::span<const std::byte> request)>;
 
+// What a child does.
+struct Service {
+  Answerer answer;
+  std::function<void()> begin = [] {};  // called before the first request arrives
+  std::function<void(Descriptor)> take_over =
+      {};  // called before the answer, for a descriptor that came with a request; none: none may come
+  std::function<bool()> is_over = [] { return false; };  // called after an answer; the child ends if it is true
+};
+
+// Asks a child over its channel, also one that another process has started: then this process cannot see how the child ended.
+class Client {
+ public:
+  explicit Client(Descriptor channel, std::uint64_t longest_answer) : longest_answer_(longest_answer), channel_(std::move(channel)) {}
+
+  // Sends a request, waiting while the child reads a long one; only if no answer is pending. If the child has died, receive() reports it.
+  // The child gets a copy of `descriptor`, if there is one.
+  void ask(std::span<const std::byte> request, int descriptor = -1);
+  // A descriptor that is readable when receive() has something to do.
+  [[nodiscard]] int descriptor() const { return channel_.number(); }
+
+  struct Message {
+    enum class Kind { answer, too_long, closed } kind = Kind::closed;
+    Bytes bytes = {};             // the answer
+    std::uint64_t announced = 0;  // announced size of a too long answer
+  };
+  // Reads what has arrived, without waiting. Nothing: no answer yet. After a failure there are no further answers.
+  [[nodiscard]] std::optional<Message> receive();
+  [[nodiscard]] Message wait();
+
+ private:
+  [[nodiscard]] std::optional<Message> complete_message();
+
+  std::uint64_t longest_answer_;
+  Descriptor channel_;  // carries requests and answers, each preceded by its length
+  Bytes received_;
+};
+
 // The result of a request: an answer, or the reason why there is none.
 struct Reply {
   enum class Kind {
@@ -40,13 +77,12 @@ struct Reply {
 class Server {
  public:
   // Like Process; the descriptors of `setup` are set here. Everything that `answer` refers to is copied by the fork.
-  Server(ChildSetup setup, std::uint64_t longest_answer, const Answerer& answer);
+  Server(ChildSetup setup, std::uint64_t longest_answer, const Service& service);
+  Server(const ChildSetup& setup, std::uint64_t longest_answer, const Answerer& answer) : Server(setup, longest_answer, Service{answer}) {}
 
-  // Sends a request, waiting while the child reads a long one; only if no answer is pending. If the child has died, receive() reports it.
-  void ask(std::span<const std::byte> request);
-  // A descriptor that is readable when receive() has something to do.
-  [[nodiscard]] int descriptor() const { return channel_.number(); }
-  // Reads what has arrived, without waiting. Nothing: no answer yet. After a failure there are no further answers.
+  // As a Client's.
+  void ask(std::span<const std::byte> request, int descriptor = -1) { client_.ask(request, descriptor); }
+  [[nodiscard]] int descriptor() const { return client_.descriptor(); }
   [[nodiscard]] std::optional<Reply> receive();
   // The same, but waits: for as long as it takes, or until `deadline`.
   [[nodiscard]] Reply wait();
@@ -58,14 +94,11 @@ class Server {
   [[nodiscard]] const Process& process() const { return process_; }
 
  private:
-  [[nodiscard]] std::optional<Reply> reply_in_message();
   [[nodiscard]] Reply ended();
 
-  std::uint64_t longest_answer_;
-  Descriptor channel_;  // carries requests and answers, each preceded by its length
+  Client client_;
   Descriptor output_;
   Process process_;
-  Bytes message_;
 };
 
 // ---- one function, called in a child

@@ -129,6 +129,7 @@ int agree(const AgreeOptions& options) {
   agreement.running = run_options(options.common);
   harness::WorkbenchOptions preparing = workbench_options(options.common, workspace);
   preparing.device = agreement.other.is_gpu() ? agreement.other : agreement.first;
+  agreement.running.execution.device = preparing.device;
   const harness::Workbench workbench(workspace.catalogue, workspace.selection.cases, preparing);
   note_missing_code(workbench, workspace.notes);
   for (const std::string& note : workspace.notes) say("note: {}\n", note);

@@ -121,7 +121,7 @@ class Comparison {
                       pairing.only_old.empty() ? pairing.only_new.front().reason : pairing.only_old.front().reason));
     harness::WorkbenchOptions preparing = workbench_options(options_.common, Workspace{});
     harness::RunOptions running = run_options(options_.common);
-    use_device(chosen, preparing, running, report_.notes);
+    use_device(chosen, preparing, running, pairing.pairs.size(), report_.notes);
     const harness::Workbench workbench(catalogue_, prepared_cases(pairing), preparing);
 
     report_.command = command_of(options_);

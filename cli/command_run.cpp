@@ -215,7 +215,7 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   // Before kernels are compiled, which may take a minute.
   std::fflush(stdout);
   harness::WorkbenchOptions preparing = workbench_options(options, workspace);
-  use_device(chosen, preparing, running, workspace.notes);
+  use_device(chosen, preparing, running, cases.size(), workspace.notes);
   const harness::Workbench workbench(workspace.catalogue, cases, preparing);
   return run_prepared(options, workspace, workbench, running, interrupt);
 }

@@ -45,7 +45,7 @@ int show(const Options& options) {
   harness::WorkbenchOptions preparing = workbench_options(options, workspace);
   harness::RunOptions running = run_options(options);
   std::vector<std::string> notes;
-  use_device(chosen, preparing, running, notes);
+  use_device(chosen, preparing, running, 1, notes);
   const harness::Workbench workbench(workspace.catalogue, workspace.selection.cases, preparing);
   Teller teller(options, workbench);
   const std::atomic<bool> never = false;

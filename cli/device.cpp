@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <stdexcept>
 
+#include "harness/execute/gpu_pool.h"
 #include "harness/execute/gpu_process.h"
 #include "metal/errors.h"
 
@@ -80,10 +82,11 @@ ChosenDevice choose_device(const Options& options) {
   return chosen;
 }
 
-void use_device(const ChosenDevice& chosen, harness::WorkbenchOptions& preparing, harness::RunOptions& running,
+void use_device(const ChosenDevice& chosen, harness::WorkbenchOptions& preparing, harness::RunOptions& running, std::size_t cases,
                 std::vector<std::string>& notes) {
   preparing.device = chosen.device;
   running.execution.device = chosen.device;
+  if (chosen.device.is_gpu()) harness::GpuPool::of(chosen.device).start(std::min<std::size_t>(running.jobs, cases));
   if (!chosen.description.empty()) notes.push_back(fmt::format("executed on {}", chosen.description));
 }
 

@@ -26,8 +26,9 @@ void add_simulator_only(CLI::App& command, Options& options, const char* why);
 // The same, when a GPU has answered. Throws metal::EnvironmentError if none does.
 [[nodiscard]] ChosenDevice choose_device(const Options& options);
 
-// Has kernels compiled for the device and executed on it, and names a GPU in a note.
-void use_device(const ChosenDevice& chosen, harness::WorkbenchOptions& preparing, harness::RunOptions& running,
+// Has kernels compiled for the device and executed on it, and names a GPU in a note. Its processes start meanwhile: one for each of
+// `running.jobs`, but no more than `cases`.
+void use_device(const ChosenDevice& chosen, harness::WorkbenchOptions& preparing, harness::RunOptions& running, std::size_t cases,
                 std::vector<std::string>& notes);
 // Says so if code for the GPU could not be made before the first case, so that every worker makes it again.
 void note_missing_code(const harness::Workbench& workbench, std::vector<std::string>& notes);

@@ -19,7 +19,6 @@ constexpr std::size_t kGap = std::size_t{1} << 34;
 // More than that is returned to the system when no region is left.
 constexpr std::size_t kKept = std::size_t{64} << 20;
 
-// Nothing where files cannot be as large, or the system has no memory files.
 base::Descriptor make_file() {
   rlimit largest{};
   if (getrlimit(RLIMIT_FSIZE, &largest) != 0 || largest.rlim_cur < kSize) return base::Descriptor();
@@ -29,7 +28,11 @@ base::Descriptor make_file() {
 
 }  // namespace
 
-SharedMemory::SharedMemory() : file_(make_file()) {
+SharedMemory::SharedMemory() : file_(make_file()) { map(); }
+
+SharedMemory::SharedMemory(base::Descriptor file) : file_(std::move(file)) { map(); }
+
+void SharedMemory::map() {
   const int kind = file_.number() < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
   void* mapping = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, kind | MAP_NORESERVE, file_.number(), 0);
   if (mapping == MAP_FAILED) throw std::bad_alloc();

@@ -13,6 +13,8 @@ class SharedMemory {
  public:
   // Reserves address space; only pages that are written take memory. Throws std::bad_alloc.
   SharedMemory();
+  // The memory of another process, which has sent its file(). Throws std::bad_alloc.
+  explicit SharedMemory(base::Descriptor file);
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
   ~SharedMemory();
@@ -24,8 +26,11 @@ class SharedMemory {
   // The whole address range, for a child that forbids itself all access to it.
   [[nodiscard]] std::byte* begin() const { return begin_; }
   [[nodiscard]] static std::size_t size();
+  // -1: where files cannot be as large, or the system has no memory files. Then only forks that are made later share it.
+  [[nodiscard]] int file() const { return file_.number(); }
 
  private:
+  void map();
   void remove_pages(std::size_t first, std::size_t last);
 
   // Open as long as the memory is there, so that base::Process::resident_bytes() counts pages that only a child has touched.

@@ -18,6 +18,7 @@
 #include "base/process.h"
 #include "harness/execute/execute.h"
 #include "harness/execute/execute_job.h"
+#include "harness/execute/gpu_pool.h"
 #include "harness/findings/beyond.h"
 #include "harness/findings/known_finding.h"
 #include "metal/errors.h"
@@ -65,10 +66,12 @@ class Supervisor {
     std::size_t others;
     Status status;
     std::vector<Fault> faults;
-    int kills = 0;  // times that another process killed a worker that executed the case
+    int kills = 0;               // times that another process killed a worker that executed the case
+    bool needs_new_gpu = false;  // whether it may have harmed the process of the GPU
   };
   struct Employed {
     Worker worker;
+    GpuPool::Loan gpu = {};                // what the worker uses of it
     Clock::time_point start = {};          // of the current case, adjusted for waiting times
     std::chrono::nanoseconds waited = {};  // time that the worker has waited for a processor, as of the last adjustment
     std::chrono::nanoseconds used = {};    // processor time before the current case
@@ -83,14 +86,14 @@ class Supervisor {
     const std::size_t jobs = std::max(1U, options_.jobs);
     while (at_work() < jobs) {
       if (!doubted_.empty()) {
-        Employed* employed = employ();
+        Employed* employed = employ(doubted_.back().needs_new_gpu);
         if (employed == nullptr) return;
         assign(*employed, doubted_.back().index);
         employed->repeated = std::move(doubted_.back());
         doubted_.pop_back();
       } else if (!stop_ && !halt_ && next_ < cases_.size()) {
         const auto idle = std::ranges::find_if(workers_, [](const Employed& employed) { return !employed.worker.is_at_work(); });
-        Employed* employed = idle == workers_.end() ? employ() : &*idle;
+        Employed* employed = idle == workers_.end() ? employ(false) : &*idle;
         if (employed == nullptr) return;
         assign(*employed, next_);
         listener_.started(cases_[next_++]);
@@ -101,9 +104,13 @@ class Supervisor {
   }
 
   // nullptr if the system refuses a process now but may grant one after another worker has ended.
-  Employed* employ() {
+  Employed* employ(bool with_unused_gpu) {
     try {
-      workers_.push_back({Worker(cases_, execute_)});
+      const metal::DeviceChoice& device = options_.execution.device;
+      GpuPool::Loan gpu;
+      if (device.is_gpu()) gpu = GpuPool::of(device).lend(with_unused_gpu);
+      Worker worker(cases_, execute_, {gpu.channel(), device.number});
+      workers_.push_back({std::move(worker), std::move(gpu)});
       return &workers_.back();
     } catch (const metal::EnvironmentError&) {
       if (at_work() == 0) throw;
@@ -111,11 +118,18 @@ class Supervisor {
     }
   }
 
+  // Wrong values are no sign of it, and the next worker's GPU forgets all memory.
+  static bool may_have_harmed_gpu(const Verdict& verdict) {
+    return verdict.is_internal || verdict.status == Status::hazard || verdict.status == Status::crashed ||
+           verdict.status == Status::timeout;
+  }
+
   static void assign(Employed& employed, std::size_t index) {
     employed.start = Clock::now();
     employed.waited = employed.worker.process().waited();
     employed.used = employed.worker.process().processor_time();
     employed.worker.assign(index);
+    employed.gpu.count_case();
   }
 
   [[nodiscard]] bool is_limited() const { return options_.timeout.count() > 0; }
@@ -155,11 +169,16 @@ class Supervisor {
   // kernel, even one that passed, may have written to the memory of the next case's inputs unnoticed. It does not count either if
   // another process killed the worker. A timeout counts at once, because a repetition would take as long again.
   void take(Verdict& verdict, std::list<Employed>::iterator from) {
-    const std::size_t others = from->worker.cases_before();
+    std::size_t others = from->worker.cases_before();
+    const bool has_harmed = may_have_harmed_gpu(verdict);
+    if (has_harmed) {
+      others = std::max(others, from->gpu.cases_before());
+      from->gpu.spoil();
+    }
     const int kills = (from->repeated ? from->repeated->kills : 0) + (from->worker.was_killed() ? 1 : 0);
     const bool was_disturbed = from->worker.was_killed() && kills <= kPatienceWithKills;
     if (!is_success(verdict.status) && (others != 0 || was_disturbed) && verdict.status != Status::timeout) {
-      doubted_.push_back({from->worker.index(), others, verdict.status, std::move(verdict.faults), kills});
+      doubted_.push_back({from->worker.index(), others, verdict.status, std::move(verdict.faults), kills, has_harmed});
       workers_.erase(from);
       return;
     }

@@ -89,7 +89,8 @@ class RunListener {
 [[nodiscard]] Summary run_cases(std::span<const Case> cases, const Workbench& workbench, const RunOptions& options,
                                 const std::atomic<bool>& stop, RunListener& listener);
 
-// The same with another function in place of execute_case(); it ignores `options.execution`.
+// The same with another function in place of execute_case(). Of `options.execution` it looks only at the device, whose processes the
+// workers get.
 [[nodiscard]] Summary run_cases(std::span<const Case> cases, const CaseFunction& execute, const RunOptions& options,
                                 const std::atomic<bool>& stop, RunListener& listener);
 

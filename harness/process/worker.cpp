@@ -12,7 +12,8 @@
 #include <utility>
 #include <variant>
 
-#include "harness/execute/kernel_process.h"
+#include "harness/execute/gpu_process.h"
+#include "harness/execute/kernel_host.h"
 #include "harness/process/verdict_wire.h"
 #include "metal/errors.h"
 #include "metal/execute/schedule.h"
@@ -38,16 +39,23 @@ Verdict execute_and_catch(const Case& test_case, const CaseFunction& execute) {
 }
 
 // A request is the index of a case.
-base::Server start(std::span<const Case> cases, const CaseFunction& execute) {
+base::Server start(std::span<const Case> cases, const CaseFunction& execute, const Worker::UsedGpu& gpu) {
   // Workers ignore Ctrl-C, because the supervisor decides what it means. They keep the fault handlers, because the
   // simulator needs them.
-  const base::ChildSetup setup{.name = "worker process", .interrupts = base::Interrupts::ignored, .keeps_fault_handlers = true};
+  const base::ChildSetup setup{
+      .name = "worker process", .interrupts = base::Interrupts::ignored, .keeps_fault_handlers = true, .passed_on = gpu.channel};
+  const base::Service service{.answer =
+                                  [&](std::span<const std::byte> request) {
+                                    std::uint64_t index = 0;
+                                    std::memcpy(&index, request.data(), sizeof index);
+                                    return encode_verdict(execute_and_catch(cases[index], execute));
+                                  },
+                              .begin =
+                                  [&] {
+                                    if (gpu.channel >= 0) GpuProcess::inherit(base::Descriptor(base::kPassedOn), gpu.number);
+                                  }};
   try {
-    return {setup, kLongestVerdict, [&](std::span<const std::byte> request) {
-              std::uint64_t index = 0;
-              std::memcpy(&index, request.data(), sizeof index);
-              return encode_verdict(execute_and_catch(cases[index], execute));
-            }};
+    return {setup, kLongestVerdict, service};
   } catch (const base::ProcessRefused& refused) {
     throw metal::EnvironmentError(fmt::format("{}; run fewer cases at a time", refused.what()));
   }
@@ -55,7 +63,8 @@ base::Server start(std::span<const Case> cases, const CaseFunction& execute) {
 
 }  // namespace
 
-Worker::Worker(std::span<const Case> cases, const CaseFunction& execute) : cases_(cases), server_(start(cases, execute)) {}
+Worker::Worker(std::span<const Case> cases, const CaseFunction& execute, const UsedGpu& gpu)
+    : cases_(cases), server_(start(cases, execute, gpu)) {}
 
 void Worker::assign(std::size_t index) {
   index_ = index;

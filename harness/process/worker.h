@@ -21,9 +21,14 @@ using CaseFunction = std::function<Verdict(const Case&)>;
 
 class Worker {
  public:
+  // A GPU whose process the worker is to use (GpuPool).
+  struct UsedGpu {
+    int channel = -1;  // -1: none
+    unsigned number = 0;
+  };
   // Forks. `cases` and `execute` must outlive the worker. Throws metal::EnvironmentError if the system grants no process,
   // memory or descriptor.
-  Worker(std::span<const Case> cases, const CaseFunction& execute);
+  Worker(std::span<const Case> cases, const CaseFunction& execute, const UsedGpu& gpu);
   // Starts work on cases[index]. Call it only while the worker is idle.
   void assign(std::size_t index);
   // Readable when receive() has something to read.

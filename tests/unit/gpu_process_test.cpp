@@ -2,6 +2,7 @@
 // mock whose kernels the simulator executes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -16,9 +17,12 @@
 #include "harness/compare/agreement.h"
 #include "harness/compare/compare.h"
 #include "harness/execute/execute.h"
+#include "harness/execute/gpu_pool.h"
 #include "harness/execute/gpu_process.h"
 #include "harness/findings/fault_text.h"
+#include "harness/prepare/gpu_driver.h"
 #include "harness/prepare/workbench.h"
+#include "harness/process/runner.h"
 #include "metal/errors.h"
 #include "tests/support/simulated_gpu.h"
 
@@ -194,6 +198,96 @@ TEST_F(GpuProcessTest, IterationsAreComparedOnTheGpu) {
   EXPECT_EQ(compared.cases.front().old_side.status, Status::failed);
   EXPECT_TRUE(compared.cases.front().is_compared);
   EXPECT_TRUE(compared.cases.front().is_same_bits);
+}
+
+// How often the driver was loaded, in any process.
+class Loads {
+ public:
+  Loads() : count_(static_cast<std::atomic<int>*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+  ~Loads() { munmap(count_, 4096); }
+  std::atomic<int>& operator*() const { return *count_; }
+
+ private:
+  std::atomic<int>* count_;
+};
+
+class GpuPoolTest : public GpuProcessTest {
+ protected:
+  harness::Summary run(std::function<Result(const Launch&)> after, std::chrono::milliseconds limit = std::chrono::seconds(20)) {
+    use(std::move(after));
+    device_.limit = limit;
+    harness::GpuProcess::replace_driver([this, load = harness::used_driver()] {
+      ++*loads_;
+      return load();
+    });
+    harness::RunOptions options;
+    options.execution.device = device_;
+    harness::GpuPool::of(device_).start(1);
+    Quiet quiet;
+    const std::atomic<bool> never = false;
+    return harness::run_cases(cases_, *workbench_, options, never, quiet);
+  }
+
+  Loads loads_;
+};
+
+TEST_F(GpuPoolTest, OneProcessServesWorkerAfterWorker) {
+  const harness::Summary summary = run([](const Launch& launch) { return first_of(launch) += 1, Result::success; });
+  EXPECT_EQ(summary.count(Status::failed), cases_.size());
+  EXPECT_EQ(*loads_, 1);
+}
+
+TEST_F(GpuPoolTest, AProcessThatAKernelMayHaveHarmedIsReplaced) {
+  const harness::Summary summary = run([](const Launch& launch) {
+    static_cast<std::byte*>(MockDriver::pointer(launch.buffers[0]))[-40000] = std::byte{1};
+    return Result::success;
+  });
+  EXPECT_EQ(summary.count(Status::hazard), cases_.size());
+  EXPECT_GE(*loads_, static_cast<int>(cases_.size()));
+}
+
+TEST_F(GpuPoolTest, AFaultCostsOneVerdict) {
+  const harness::Summary summary = run([](const Launch& launch) {
+    return launch.grid[0] * launch.grid[1] * launch.grid[2] == 2 ? Result::illegal_address : Result::success;
+  });
+  EXPECT_EQ(summary.count(Status::crashed), 1U);
+  EXPECT_EQ(summary.count(Status::passed), cases_.size() - 1);
+}
+
+TEST_F(GpuPoolTest, AKernelThatDoesNotEndCostsOneVerdict) {
+  const auto two_never_end = [](const Launch& launch) {
+    return launch.grid[0] * launch.grid[1] * launch.grid[2] == 2 ? Result::not_ready : Result::success;
+  };
+  const harness::Summary summary = run(two_never_end, std::chrono::milliseconds(50));
+  EXPECT_EQ(summary.count(Status::timeout), 1U);
+  EXPECT_EQ(summary.count(Status::passed), cases_.size() - 1);
+}
+
+TEST_F(GpuPoolTest, WithoutADriverEveryCaseSaysSo) {
+  harness::GpuProcess::replace_driver([]() -> std::unique_ptr<metal::cuda::Driver> { throw metal::EnvironmentError("no CUDA driver"); });
+  harness::RunOptions options;
+  options.execution.device = device_;
+  Quiet quiet;
+  const std::atomic<bool> never = false;
+  EXPECT_EQ(harness::run_cases(cases_, *workbench_, options, never, quiet).count(Status::mistrusted), cases_.size());
+}
+
+TEST_F(GpuPoolTest, LendsEveryProcessOnce) {
+  use([](const Launch&) { return Result::success; });
+  harness::GpuPool& pool = harness::GpuPool::of(device_);
+  pool.start(1);
+  int channel = -1;
+  {
+    harness::GpuPool::Loan first = pool.lend(false);
+    channel = first.channel();
+    first.count_case();
+    EXPECT_NE(pool.lend(false).channel(), channel);
+  }
+  EXPECT_EQ(pool.lend(false).channel(), channel);
+  harness::GpuPool::Loan unused = pool.lend(true);
+  unused.count_case();
+  EXPECT_EQ(unused.cases_before(), 0U);
+  unused.spoil();
 }
 
 harness::OutputBits floats(std::vector<float> values) {

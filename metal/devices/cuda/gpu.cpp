@@ -129,6 +129,12 @@ LinkedKernel Gpu::link(const Kernel& kernel, unsigned registers) {
   return linked;
 }
 
+void Gpu::clear() {
+  arena_.release();
+  for (const auto& [digest, kernel] : std::exchange(kernels_, {}))
+    require(driver_.unload_module(kernel.module), "the driver does not unload a kernel");
+}
+
 Gpu::Loaded& Gpu::loaded(const Kernel& kernel, unsigned threads) {
   const auto [found, is_new] = kernels_.try_emplace(kernel.digest);
   Loaded& one = found->second;

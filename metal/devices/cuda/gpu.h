@@ -89,6 +89,9 @@ class Gpu {
   // Compiles a kernel's PTX, with at most that many registers per thread (0: as many as it likes). Throws GpuError with the compiler's log.
   [[nodiscard]] LinkedKernel link(const Kernel& kernel, unsigned registers);
 
+  // Gives back all memory and unloads all kernels, so that what comes next finds nothing of what was before. Throws GpuError.
+  void clear();
+
   [[nodiscard]] bool is_lost() const { return is_lost_; }
 
  private:
