@@ -8,6 +8,7 @@
 
 #include "metal/compile/library.h"
 #include "metal/compile/ptx.h"
+#include "metal/devices/cuda/zero_scan.h"
 #include "metal/errors.h"
 #include "tests/support/ptx.h"
 
@@ -169,6 +170,7 @@ TEST(Ptx, IsAcceptedByTheAssembler) {
     for (const bool is_fast : {false, true})
       EXPECT_EQ(refusal_of_ptxas(compiled(body, {.keeps_lockstep = keeps_lockstep, .is_fast = is_fast}).text), "");
   }
+  EXPECT_EQ(refusal_of_ptxas(metal::cuda::ZeroScan::ptx()), "");
   EXPECT_NE(refusal_of_ptxas(compiled("out[i] = in[i];").text + "nonsense"), "");
 }
 

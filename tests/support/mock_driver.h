@@ -15,6 +15,7 @@
 
 #include "metal/cuda_abi.h"
 #include "metal/devices/cuda/driver.h"
+#include "metal/devices/cuda/zero_scan.h"
 
 namespace assay::tests {
 
@@ -110,6 +111,7 @@ class MockDriver : public metal::cuda::Driver {
       return Status::success;
     });
     ON_CALL(*this, launch(_, _, _)).WillByDefault([this](Handle function, const LaunchShape& shape, void* parameter) {
+      if (modules_[reinterpret_cast<std::size_t>(function) - 1] == metal::cuda::ZeroScan::ptx()) return scan(shape, parameter);
       metal::cuda_abi::Launch launch;
       std::memcpy(&launch, parameter, sizeof launch);
       ended_ = kernel_(modules_[reinterpret_cast<std::size_t>(function) - 1], launch, shape);
@@ -131,6 +133,17 @@ class MockDriver : public metal::cuda::Driver {
   static void* pointer(Address address) { return reinterpret_cast<void*>(address); }
 
  private:
+  static Status scan(const LaunchShape& shape, const void* parameter) {
+    metal::cuda::ZeroScan::Parameter scanned{};
+    std::memcpy(&scanned, parameter, sizeof scanned);
+    const std::string zeros(metal::cuda::ZeroScan::kPiece, '\0');
+    for (std::size_t piece = 0; piece < shape.blocks; ++piece) {
+      if (std::memcmp(pointer(scanned.first + piece * zeros.size()), zeros.data(), zeros.size()) != 0)
+        static_cast<char*>(pointer(scanned.flags))[piece] = 1;
+    }
+    return Status::success;
+  }
+
   Kernel kernel_;
   std::function<void(const std::string&)> watches_loads_;
   std::vector<std::string> modules_;

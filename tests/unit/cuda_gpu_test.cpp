@@ -317,6 +317,29 @@ TEST_F(CudaGpu, LargeBuffersMayBeSparse) {
   EXPECT_EQ(sparse->bytes()[5], std::byte{7});
 }
 
+// Only what the host has touched or the kernel has written to.
+TEST_F(CudaGpu, FewBytesOfALargeBufferAreCopiedBack) {
+  const std::size_t size = Arena::kLarge + 1000;
+  const auto sparse = metal::Buffer::sparse(size, "cache");
+  const std::size_t written[] = {3, metal::cuda::ZeroScan::kPiece * 5 - 1, size - 1};
+  driver_.behave([&](const std::string&, const Launch& launch, const LaunchShape&) {
+    for (const std::size_t at : written) static_cast<std::uint8_t*>(MockDriver::pointer(launch.buffers[0]))[at] = 9;
+    return Status::success;
+  });
+  std::size_t copied = 0;
+  ON_CALL(driver_, copy_out).WillByDefault([&](void* to, Address from, std::size_t bytes) {
+    copied += bytes;
+    return std::memcpy(to, MockDriver::pointer(from), bytes), Status::success;
+  });
+  Work work = work_of();
+  work.dispatches.front().arguments.front().offset = 0;
+  const std::array buffers = {HostBuffer{sparse->device_address(), size, "cache", false}};
+  Gpu gpu(driver_, 0);
+  EXPECT_THAT(gpu.run(work, buffers, std::chrono::seconds(60)).hazards, IsEmpty());
+  for (const std::size_t at : written) EXPECT_EQ(sparse->bytes()[at], std::byte{9}) << at;
+  EXPECT_LT(copied, size / 16);
+}
+
 // Copying gigabytes back takes seconds, and a kernel cannot write through a const argument.
 TEST_F(CudaGpu, LargeConstantBuffersStayThere) {
   const std::size_t size = Arena::kLarge;

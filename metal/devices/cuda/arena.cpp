@@ -102,10 +102,13 @@ Status Arena::lay_out(std::span<const std::size_t> sizes) {
     blocks_.push_back({next + kGuardBytes, size});
     next = round_up(next + kGuardBytes + size, kAlignment) + kGuardBytes;
   }
+  const bool is_small = next <= kTogether;
+  flags_ = next;
+  if (!is_small) next += round_up(next / ZeroScan::kPiece + 1, kAlignment);
   // Sizes differ little from case to case.
   constexpr std::size_t kStep = std::size_t{4} << 20;
   if (const Status status = reserve(round_up(std::max(next, kStep), kStep)); status != Status::success) return status;
-  image_.resize(next <= kTogether ? next : 0);
+  image_.resize(is_small ? next : 0);
   if (image_.empty()) return driver_.fill(base_, kMarginPoisonWord, next / kWord);
   poison(image_);
   return Status::success;
@@ -150,9 +153,30 @@ Status Arena::copy_out(std::size_t block, std::span<std::byte> bytes) {
     return Status::success;
   }
   if (bytes.size() < kLarge) return driver_.copy_out(bytes.data(), address(block), bytes.size());
+  return copy_changes_out(block, bytes);
+}
+
+// Copies the pieces that the host has touched or a kernel has written to. In them, only pages that differ are written.
+Status Arena::copy_changes_out(std::size_t block, std::span<std::byte> bytes) {
+  constexpr std::size_t kPiece = ZeroScan::kPiece;
+  std::vector<char> wanted;
+  if (const Status status = zero_scan_.run(address(block), bytes.size() / kPiece, base_ + flags_, wanted); status != Status::success)
+    return status;
+  wanted.resize((bytes.size() + kPiece - 1) / kPiece, 1);
+  static_cast<void>(for_each_page(bytes.data(), bytes.size(), [&](std::size_t first, std::size_t last, bool is_present) {
+    for (std::size_t piece = first / kPiece; is_present && piece * kPiece < last; ++piece) wanted[piece] = 1;
+    return Status::success;
+  }));
   std::vector<std::byte> chunk(kChunk);
-  for (std::size_t at = 0; at < bytes.size(); at += kChunk) {
-    const std::span<std::byte> part = bytes.subspan(at, std::min(kChunk, bytes.size() - at));
+  for (std::size_t piece = 0; piece < wanted.size();) {
+    std::size_t end = piece;
+    while (end < wanted.size() && wanted[end] != 0 && (end - piece) * kPiece < kChunk) ++end;
+    if (end == piece) {
+      ++piece;
+      continue;
+    }
+    const std::size_t at = piece * kPiece;
+    const std::span<std::byte> part = bytes.subspan(at, std::min((end - piece) * kPiece, bytes.size() - at));
     if (const Status status = driver_.copy_out(chunk.data(), address(block) + at, part.size()); status != Status::success) return status;
     static_cast<void>(for_each_page(part.data(), part.size(), [&](std::size_t first, std::size_t last, bool is_present) {
       const std::span<const std::byte> found = std::span(chunk).subspan(first, last - first);
@@ -160,6 +184,7 @@ Status Arena::copy_out(std::size_t block, std::span<std::byte> bytes) {
       if (differs) std::ranges::copy(found, part.begin() + static_cast<std::ptrdiff_t>(first));
       return Status::success;
     }));
+    piece = end;
   }
   return Status::success;
 }

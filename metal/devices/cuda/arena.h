@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "metal/devices/cuda/driver.h"
+#include "metal/devices/cuda/zero_scan.h"
 
 namespace assay::metal::cuda {
 
@@ -20,7 +21,7 @@ class Arena {
   // A block begins at a multiple of it, as memory of the driver does.
   static constexpr std::size_t kAlignment = 256;
 
-  explicit Arena(Driver& driver) : driver_(driver) {}
+  explicit Arena(Driver& driver) : driver_(driver), zero_scan_(driver) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   ~Arena();
@@ -49,12 +50,15 @@ class Arena {
     std::size_t first = 0, size = 0;  // in bytes from base_
   };
   [[nodiscard]] Status reserve(std::size_t bytes);
+  [[nodiscard]] Status copy_changes_out(std::size_t block, std::span<std::byte> bytes);
   [[nodiscard]] Status check_guard(std::size_t first, std::size_t last, bool& is_intact);
 
   Driver& driver_;
+  ZeroScan zero_scan_;
   Address base_ = 0;
   std::size_t reserved_ = 0;
   std::vector<Block> blocks_;
+  std::size_t flags_ = 0;  // in bytes from base_: room for ZeroScan, behind blocks that do not travel together
   // All blocks and guards as the host has them, if they are small: processes that share a GPU wait for each other with every call of the
   // driver, so two copies of all are faster than dozens of small ones. Empty: each block is copied by itself.
   std::vector<std::byte> image_;
