@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "math/tally.h"
+
 namespace assay::oracles {
 namespace {
 
@@ -28,12 +30,11 @@ std::array<double, kTile> stored_lanes(const EightLanes& lanes) {
 }
 
 // How often the most frequent number other than 0 occurs, at least 1.
-double most_equal(std::span<double> sizes) {
-  std::ranges::sort(sizes);
-  std::size_t most = 1, run = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    run = i > 0 && sizes[i] == sizes[i - 1] ? run + 1 : 1;
-    if (sizes[i] > 0.0) most = std::max(most, run);
+double most_equal(std::span<const double> sizes, math::Tally& tally) {
+  tally.begin(sizes.size());
+  std::size_t most = 1;
+  for (const double size : sizes) {
+    if (size > 0.0) most = std::max(most, tally.add(size));
   }
   return static_cast<double>(most);
 }
@@ -49,15 +50,16 @@ KeyTiles::KeyTiles(const Reals& numbers, std::size_t first, std::size_t count, s
     for (std::size_t c = 0; c < dim; ++c) place[c * kTile] = numbers[first + row * dim + c];
   }
   if (!counts) return;
+  math::Tally tally;
   std::vector<double> sizes(dim);
   for (std::size_t row = 0; row < count; ++row) {
     for (std::size_t c = 0; c < dim; ++c) sizes[c] = std::abs(numbers[first + row * dim + c]);
-    alike_.push_back(most_equal(sizes));
+    alike_.push_back(most_equal(sizes, tally));
   }
   sizes.resize(count);
   for (std::size_t c = 0; c < dim; ++c) {
     for (std::size_t row = 0; row < count; ++row) sizes[row] = std::abs(numbers[first + row * dim + c]);
-    const double equal = most_equal(sizes);
+    const double equal = most_equal(sizes, tally);
     if (equal > 1.0) shared_ = std::max(shared_, equal / static_cast<double>(count));
   }
 }
@@ -100,10 +102,11 @@ ValueTiles::ValueTiles(const Reals& numbers, std::size_t first, std::size_t coun
     }
   }
   if (!counts) return;
+  math::Tally tally;
   std::vector<double> column(count);
   for (std::size_t c = 0; c < dim; ++c) {
     for (std::size_t row = 0; row < count; ++row) column[row] = finite_[row] == 0 ? 0.0 : std::abs(numbers[first + row * dim + c]);
-    alike_.push_back(most_equal(column));
+    alike_.push_back(most_equal(column, tally));
   }
 }
 

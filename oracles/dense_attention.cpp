@@ -147,7 +147,10 @@ class Head {
         key_grids_(grids_of(keys)),
         values_(values),
         value_sizes_(values.cwiseAbs().colwise().sum()),
-        largest_values_(values.cwiseAbs().colwise().maxCoeff()) {}
+        largest_values_(Eigen::RowVectorXd::Zero(values.cols())) {
+    // Row by row, as they lie in memory.
+    for (Index row = 0; row < values.rows(); ++row) largest_values_ = largest_values_.cwiseMax(values.row(row).cwiseAbs());
+  }
 
   void attend(const RowMatrix& queries, std::span<const std::uint16_t> mask, std::size_t batch, std::size_t head, Expected& expected,
               std::size_t first) {

@@ -16,8 +16,8 @@ namespace assay::metal::execute {
 namespace {
 
 // Number of invalid accesses of one threadgroup that are reported one by one. After these, pages that were read stay mapped. The
-// threadgroup ends after kMost accesses: a fault takes some ten microseconds.
-constexpr std::uint64_t kReportedEach = 256;
+// threadgroup ends after kMost accesses: a fault takes some fifty microseconds.
+constexpr std::uint64_t kReportedEach = 32;
 constexpr std::uint64_t kMost = 16384;
 
 // Limit of instructions that are reported separately: the compiler may make dozens from one line.
