@@ -58,8 +58,6 @@ harness::Environment environment_of(const Options& options, const harness::Workb
   harness::Environment environment;
   environment.policy = options.policy;
   environment.build = base::build_of_program();
-  const auto asked = metal::compile::run_tool({metal::compile::find_toolchain().clang.string(), "--version"}, {});
-  environment.compiler = asked.output.substr(0, asked.output.find('\n'));
   for (const auto& [name, prepared] : workbench.variants()) {
     base::Hash digest;
     digest.add(prepared.variant.description.empty() ? std::string() : kernels::read_text(prepared.variant.description));
@@ -67,6 +65,7 @@ harness::Environment environment_of(const Options& options, const harness::Workb
       digest.add(library->source_digest());
       environment.flags = library->compile_flags();
       environment.toolchain = library->toolchain();
+      if (environment.compiler.empty()) environment.compiler = library->compiler_version();
     }
     environment.sources.push_back({name, prepared.variant.source.lexically_normal().string(), digest.hex()});
   }

@@ -95,6 +95,16 @@ Toolchain find_toolchain() { return {find_clang(), lockstep_pass(), shader_direc
 Compiler::Compiler(CompileOptions options)
     : options_(std::move(options)), clang_(find_clang()), cache_(options_.cache_directory), toolchain_(hash_toolchain(clang_)) {}
 
+std::string Compiler::version() const {
+  const std::filesystem::path entry = cache_.get(base::Hash().add(toolchain_).hex() + ".version", [&](const std::filesystem::path& output) {
+    const base::CommandResult asked = run_tool({clang_, "--version"}, {});
+    std::ofstream(output) << asked.output.substr(0, asked.output.find('\n'));
+  });
+  std::string text = base::read_file(entry).value_or("");
+  text.resize(content_size(text));
+  return text;
+}
+
 base::CommandResult run_tool(const std::vector<std::string>& arguments, base::Reach reach, const base::CommandLimits& limits,
                              const std::filesystem::path& temporary_directory) {
   std::error_code missing;

@@ -73,6 +73,8 @@ class Compiler {
 
   // The hash of the compiler, our headers and the pass: all that an object depends on besides its source and the options.
   [[nodiscard]] const std::string& toolchain() const { return toolchain_; }
+  // What clang calls itself: "Debian clang version 19.1.7". From the cache, because asking costs as much as running a small case.
+  [[nodiscard]] std::string version() const;
   // The options of the command line that decide how a source is read and compiled, separated by blanks.
   [[nodiscard]] std::string flags() const;
 

@@ -315,6 +315,7 @@ bool Library::offers(const PipelineDescriptor& descriptor) const {
 }
 bool Library::has_function(std::string_view function) const { return impl_->translation.find(function) != nullptr; }
 const std::string& Library::toolchain() const { return impl_->compiler.toolchain(); }
+std::string Library::compiler_version() const { return impl_->compiler.version(); }
 const std::string& Library::source_digest() const { return impl_->source_digest; }
 std::string Library::compile_flags() const { return impl_->compiler.flags(); }
 

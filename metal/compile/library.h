@@ -109,6 +109,7 @@ class Library {
   [[nodiscard]] const std::vector<std::filesystem::path>& files() const;
   // The hash of the compiler, our headers and the pass. Libraries with the same hash compile equal sources to equal code.
   [[nodiscard]] const std::string& toolchain() const;
+  [[nodiscard]] std::string compiler_version() const;  // Compiler::version()
   // The hash of the preprocessed file: comments do not affect it, included files do.
   [[nodiscard]] const std::string& source_digest() const;
   // The compiler's options that affect the generated code.
