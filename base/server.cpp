@@ -138,13 +138,12 @@ void serve(int channel, const Service& service) {
 
 }  // namespace
 
-void Client::ask(std::span<const std::byte> request, int descriptor) {
-  received_.clear();
-  send_message(channel_.number(), request, descriptor);
-}
+void Client::ask(std::span<const std::byte> request, int descriptor) { send_message(channel_.number(), request, descriptor); }
 
 // Does not depend on O_NONBLOCK, which all processes with the channel share.
 std::optional<Client::Message> Client::receive() {
+  // Two answers may have come at once.
+  if (std::optional<Message> message = complete_message()) return message;
   std::array<std::byte, 65536> chunk;
   while (true) {
     const ssize_t count = recv(channel_.number(), chunk.data(), chunk.size(), MSG_DONTWAIT);
@@ -170,7 +169,9 @@ std::optional<Client::Message> Client::complete_message() {
   if (length > longest_answer_) return Message{.kind = Message::Kind::too_long, .announced = length};
   const std::span<const std::byte> body = std::span(received_).subspan(sizeof(length));
   if (body.size() < length) return std::nullopt;
-  return Message{.kind = Message::Kind::answer, .bytes = {body.begin(), body.begin() + static_cast<std::ptrdiff_t>(length)}};
+  Message message{.kind = Message::Kind::answer, .bytes = {body.begin(), body.begin() + static_cast<std::ptrdiff_t>(length)}};
+  received_.erase(received_.begin(), received_.begin() + static_cast<std::ptrdiff_t>(sizeof(length) + length));
+  return message;
 }
 
 Server::Server(ChildSetup setup, std::uint64_t longest_answer, const Service& service) : client_(Descriptor(), longest_answer) {

@@ -49,6 +49,12 @@ std::optional<Inherited>& inherited() {
   return channel;
 }
 
+// Processes that ask the same one differ in their number.
+std::uint64_t next_number() {
+  static std::uint32_t count = 0;
+  return (static_cast<std::uint64_t>(getpid()) << 32U) + ++count;
+}
+
 }  // namespace
 
 GpuProcess& GpuProcess::own(const metal::DeviceChoice& device) {
@@ -83,18 +89,24 @@ void GpuProcess::end() {
   if (has_inherited()) inherited().reset();
 }
 
-base::Bytes GpuProcess::ask(const base::Bytes& request) {
-  const int file = std::exchange(is_known_, true) ? -1 : memory_.file();
+base::Bytes GpuProcess::receive() {
   if (server_) {
-    server_->ask(request, file);
     base::Reply reply = server_->wait();
     if (reply.kind != base::Reply::Kind::answer) throw KernelDied(fault_of(reply, *server_));
     return std::move(reply.bytes);
   }
-  inherited()->client.ask(request, file);
   base::Client::Message message = inherited()->client.wait();
   if (message.kind != base::Client::Message::Kind::answer) throw KernelDied(fault::Vanished{});
   return std::move(message.bytes);
+}
+
+on_gpu::Ending GpuProcess::ask(const on_gpu::Request& request) {
+  const int file = std::exchange(is_known_, true) ? -1 : memory_.file();
+  server_ ? server_->ask(on_gpu::to_bytes(request), file) : inherited()->client.ask(on_gpu::to_bytes(request), file);
+  while (true) {
+    on_gpu::Answer answer = on_gpu::answer_from(receive());
+    if (answer.number == request.number) return std::move(answer.ending);
+  }
 }
 
 // Without linked code, the PTX stays, and the driver compiles it in the child, whose report then has the compiler's log.
@@ -116,7 +128,7 @@ void GpuProcess::take_linked(cuda::Kernel& kernel, const KernelRun& run, std::ui
 void GpuProcess::run_pass(const KernelRun& run, std::size_t pass, KernelReport& report) {
   cuda::Encoder encoder(cuda::compile_from(run.libraries, metal::ptx_options(device_)));
   run.encode(pass, encoder);
-  on_gpu::Request request{encoder.work(), {}, device_.limit.count()};
+  on_gpu::Request request{next_number(), encoder.work(), {}, device_.limit.count()};
   for (metal::Buffer* buffer : encoder.buffers()) {
     const std::byte* first = buffer->device_address();
     if (first < memory_.begin() || first >= memory_.begin() + metal::SharedMemory::size())
@@ -138,7 +150,7 @@ void GpuProcess::run_pass(const KernelRun& run, std::size_t pass, KernelReport& 
     if (!known_.insert(kernel.digest).second) kernel.text.clear();
   }
   try {
-    const on_gpu::Ending ending = on_gpu::ending_from(ask(on_gpu::to_bytes(request)));
+    const on_gpu::Ending ending = ask(request);
     if (const auto* failure = std::get_if<on_gpu::Failure>(&ending)) throw_failure(*failure, device_);
     const auto& finished = std::get<cuda::WorkReport>(ending);
     for (const metal::Hazard& hazard : finished.hazards) metal::merge(report.hazards, hazard);

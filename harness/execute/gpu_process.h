@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/server.h"
+#include "harness/execute/gpu_service.h"
 #include "harness/execute/kernel_host.h"
 #include "harness/prepare/gpu_driver.h"
 #include "harness/prepare/linked_code.h"
@@ -47,7 +48,8 @@ class GpuProcess final : public KernelHost {
   void run_pass(const KernelRun& run, std::size_t pass, KernelReport& report);
   // Replaces the PTX of a kernel by code that all processes share. `threads`: of its largest threadgroup.
   void take_linked(metal::cuda::Kernel& kernel, const KernelRun& run, std::uint32_t threads);
-  [[nodiscard]] base::Bytes ask(const base::Bytes& request);
+  [[nodiscard]] on_gpu::Ending ask(const on_gpu::Request& request);
+  [[nodiscard]] base::Bytes receive();
 
   metal::DeviceChoice device_;
   LoadDriver load_;

@@ -50,7 +50,8 @@ namespace cuda = metal::cuda;
 void fields(auto& archive, base::OneOf<SharedBuffer> auto& value) {
   each(archive, value.place, value.size, value.label, value.is_constant);
 }
-void fields(auto& archive, base::OneOf<Request> auto& value) { each(archive, value.work, value.buffers, value.limit); }
+void fields(auto& archive, base::OneOf<Request> auto& value) { each(archive, value.number, value.work, value.buffers, value.limit); }
+void fields(auto& archive, base::OneOf<Answer> auto& value) { each(archive, value.number, value.ending); }
 void fields(auto& archive, base::OneOf<Failure> auto& value) { each(archive, value.kind, value.function, value.text); }
 
 namespace {
@@ -93,11 +94,11 @@ class Bench {
     }
   }
 
-  Ending answer(const Request& request) {
-    Ending ending = carry_out(request);
-    const auto* report = std::get_if<cuda::WorkReport>(&ending);
+  Answer answer(const Request& request) {
+    Answer answer{request.number, carry_out(request)};
+    const auto* report = std::get_if<cuda::WorkReport>(&answer.ending);
     is_over_ = report == nullptr || !report->hazards.empty();
-    return ending;
+    return answer;
   }
 
   [[nodiscard]] bool is_over() const { return is_over_; }
@@ -150,7 +151,7 @@ class Bench {
 
 base::Bytes to_bytes(const Request& request) { return base::to_bytes(request); }
 
-Ending ending_from(std::span<const std::byte> bytes) { return base::from_bytes<Ending>(bytes); }
+Answer answer_from(std::span<const std::byte> bytes) { return base::from_bytes<Answer>(bytes); }
 
 std::uint32_t most_threads(const cuda::Work& work, std::uint64_t kernel) {
   std::uint64_t most = 0;

@@ -26,6 +26,7 @@ struct SharedBuffer {
   bool is_constant = false;  // HostBuffer::is_constant
 };
 struct Request {
+  std::uint64_t number = 0;  // that no other request has
   metal::cuda::Work work;
   std::vector<SharedBuffer> buffers;
   double limit = 0;  // seconds
@@ -36,9 +37,14 @@ struct Failure {
 };
 using Ending = std::variant<metal::cuda::WorkReport, Failure>;
 
+struct Answer {
+  std::uint64_t number = 0;  // Request::number: a process that was killed leaves an answer for nobody
+  Ending ending;
+};
+
 [[nodiscard]] base::Bytes to_bytes(const Request& request);
 // Throws base::DamagedArchive.
-[[nodiscard]] Ending ending_from(std::span<const std::byte> bytes);
+[[nodiscard]] Answer answer_from(std::span<const std::byte> bytes);
 
 // Of the dispatches of a kernel, the threads of the largest threadgroup.
 [[nodiscard]] std::uint32_t most_threads(const metal::cuda::Work& work, std::uint64_t kernel);

@@ -54,6 +54,10 @@ class Supervisor {
       wait();
       take_verdicts();
     }
+    for (Employed& employed : workers_) {
+      // Its answer would be taken for that of the next work.
+      if (employed.worker.is_at_work()) employed.gpu.spoil();
+    }
     workers_.clear();
     summary_.stopped = summary_.finished() < cases_.size();
     return summary_;

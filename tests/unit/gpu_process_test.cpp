@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "families/registry.h"
@@ -19,6 +21,7 @@
 #include "harness/execute/execute.h"
 #include "harness/execute/gpu_pool.h"
 #include "harness/execute/gpu_process.h"
+#include "harness/execute/gpu_service.h"
 #include "harness/findings/fault_text.h"
 #include "harness/prepare/gpu_driver.h"
 #include "harness/prepare/workbench.h"
@@ -261,6 +264,30 @@ TEST_F(GpuPoolTest, AKernelThatDoesNotEndCostsOneVerdict) {
   const harness::Summary summary = run(two_never_end, std::chrono::milliseconds(50));
   EXPECT_EQ(summary.count(Status::timeout), 1U);
   EXPECT_EQ(summary.count(Status::passed), cases_.size() - 1);
+}
+
+// A worker that is killed leaves an answer on the way, which is not its successor's.
+TEST_F(GpuPoolTest, AnAnswerForAnotherProcessIsNotTaken) {
+  use([this](const Launch&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return ++*loads_, Result::success;
+  });
+  harness::GpuPool& pool = harness::GpuPool::of(device_);
+  pool.start(1);
+  const auto run_once = [&](bool leaves_an_answer) {
+    *loads_ = 0;
+    const harness::GpuPool::Loan loan = pool.lend(false);
+    harness::GpuProcess::inherit(base::Descriptor(dup(loan.channel())), device_.number);
+    if (leaves_an_answer) base::Client(base::Descriptor(dup(loan.channel())), 1 << 20).ask(harness::on_gpu::to_bytes({}));
+    device_.limit += std::chrono::milliseconds(1);  // another GpuProcess
+    EXPECT_EQ(execute(device_).status, Status::passed);
+    return static_cast<int>(*loads_);
+  };
+  const int launches = run_once(false);
+  EXPECT_GT(launches, 0);
+  EXPECT_EQ(run_once(true), launches) << "all of them before the answer";
+  // Workers of later tests would close a descriptor that is not theirs.
+  harness::GpuProcess::inherit(base::Descriptor(), device_.number + 1);
 }
 
 TEST_F(GpuPoolTest, WithoutADriverEveryCaseSaysSo) {
