@@ -119,7 +119,7 @@ Family family_with(const std::vector<FactorTable>& factor_tables) {
                 .words = case_words(),
                 .factors = {},
                 .realise =
-                    [tables, first = first_values(*tables)](std::span<const int> levels, Values values) {
+                    [tables, first = first_values(*tables), least = least_values(*tables)](std::span<const int> levels, Values values) {
                       std::ranges::fill(values, kOpen);
                       values[kFar] = 0;
                       for (std::size_t factor = 0; factor < tables->size(); ++factor) {
@@ -127,7 +127,7 @@ Family family_with(const std::vector<FactorTable>& factor_tables) {
                         for (const auto& [axis, value] : (*tables)[factor].levels[static_cast<std::size_t>(levels[factor])].values)
                           values[axis] = value;
                       }
-                      return is_possible(values, first);
+                      return is_possible(values, first, least);
                     },
                 .draw =
                     [](Draw& draw, Values values) {

@@ -125,7 +125,7 @@ bool SpecialMaker::add(std::vector<std::string_view>& list, const std::vector<Gi
         std::ranges::find(limit.values, values[static_cast<std::size_t>(axis)]) == limit.values.end())
       return false;
   }
-  if (!is_possible(values, first)) return false;
+  if (!is_possible(values, first, values)) return false;
   const std::string name = name_of(values, fixture, seed);
   if (std::ranges::find(list, name) == list.end()) list.push_back(cases.names.emplace_back(name));
   return true;
