@@ -28,13 +28,14 @@ class Numbers {
     }
     add_gigabytes(maker_);
     add_low_scores();
+    add_parts(maker_);
     // Keys that a short does not hold, and where they begin and end for a query.
     maker_.add(own_, {{kQueries, 1}, {kKeys, 33000}}, 1, "one_key_far");
     add_far_windows();
     maker_.add(own_, {{kQueries, 1}, {kKeys, 2048}}, 1, "one_key_first");
     add_rows();
     // Numbers of keys, of heads times sizes, and of queries that 16 bits, 64 heads and 256 rows do not hold.
-    maker_.add(longer_, {{kQueries, 1}, {kKeys, 65600}}, 1, "one_key_far");
+    add_keys(65600);
     maker_.add(longer_, {{kQueries, 1}, {kKeys, 65600}}, 1, "needle");
     maker_.add(longer_, {{kHeads, 80}, {kKvHeads, 8}, {kQueries, 1}, {kKeys, 129}}, 1);
     maker_.add(longer_, {{kQueries, 300}, {kKeys, 333}}, 1);
@@ -66,6 +67,16 @@ class Numbers {
     }
   }
 
+  // With the smallest head size, of one head if there may be. In the gate if that is little work.
+  void add_keys(std::int64_t keys) {
+    constexpr std::int64_t kMostWork = std::int64_t{1} << 26;
+    std::vector<Given> given = maker_.cheap();
+    given.insert(given.end(), {{kQueries, 1}, {kKeys, keys}});
+    const AxisValues values = maker_.values_of(given);
+    const bool is_cheap = values[kHeads] * values[kKeys] * (values[kDk] + values[kDv]) <= kMostWork;
+    maker_.add(is_cheap ? own_ : longer_, given, 1, "one_key_far");
+  }
+
   void add_far_windows() {
     std::int64_t before = 0;
     for (const Level& mask : maker_.levels_of("mask")) {
@@ -88,21 +99,39 @@ class Numbers {
     }
   }
 
-  // Rows of queries of all heads and batches that 16 bits do not hold, and two keys: by queries, or by heads and batches if queries have a
-  // limit. In the gate if threads are few; each takes about 0.3 us.
+  // Rows that 16 bits do not hold, and two keys: of one head, of all heads and batches, and of a merge.
   void add_rows() {
     constexpr std::int64_t kRows = 65600;
+    add_queries(kRows);
     std::vector<Given> given = many_rows(kRows);
     if (given.empty()) return;
     given.emplace_back(kKeys, 2);
+    const std::vector<Given> cheap = maker_.cheap();
+    given.insert(given.begin(), cheap.begin(), cheap.end());
     add_many(given);
-    // And a merge of as many.
     if (const Level* several = maker_.several_of(kBlocks)) {
       given.push_back(several->values[0]);
       add_many(given);
     }
   }
 
+  // If queries have no limit. Under a causal mask, whose position is narrow too, from query 0 on if there may be: all then see a key.
+  void add_queries(std::int64_t rows) {
+    if (!maker_.limit_of(kQueries).empty()) return;
+    std::vector<Given> given = maker_.cheap();
+    given.insert(given.end(), {{kQueries, rows}, {kKeys, 2}});
+    add_many(given);
+    for (const Level& mask : maker_.levels_of("mask")) {
+      const auto kind = static_cast<Mask>(mask.values[0].second);
+      if (kind != Mask::causal && kind != Mask::causal_window) continue;
+      given.insert(given.end(), mask.values.begin(), mask.values.end());
+      given.emplace_back(kOffset, maker_.admits(kOffset, 1) ? 1 : maker_.first[kOffset]);
+      add_many(given);
+      break;
+    }
+  }
+
+  // In the gate if threads are few; each takes about 0.3 us.
   void add_many(const std::vector<Given>& given) {
     constexpr std::int64_t kMostThreads = 5'000'000;
     const std::optional<std::int64_t> threads = maker_.threads_of(given);

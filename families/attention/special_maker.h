@@ -52,7 +52,8 @@ class SpecialMaker {
   const kernels::Variant& variant_;
 };
 
-// A part of special_cases(): offsets of more than 31 and 32 bits.
+// Parts of special_cases(): offsets of more than 31 and 32 bits, and keys that several simdgroups or blocks share.
 void add_gigabytes(SpecialMaker& maker);
+void add_parts(SpecialMaker& maker);
 
 }  // namespace assay::families::attention
