@@ -108,11 +108,18 @@ class Numbers {
     given.emplace_back(kKeys, 2);
     const std::vector<Given> cheap = maker_.cheap();
     given.insert(given.begin(), cheap.begin(), cheap.end());
-    add_many(given);
-    if (const Level* several = maker_.several_of(kBlocks)) {
-      given.push_back(several->values[0]);
+    const Level* several = maker_.several_of(kBlocks);
+    const AxisValues values = maker_.values_of(given);
+    // Inputs and expected values of large heads take most of the time, so that the gate has the case with a merge alone.
+    const bool is_dear = several != nullptr && values[kDk] + values[kDv] > 256;
+    if (is_dear) {
+      maker_.add(longer_, given, 1);
+    } else {
       add_many(given);
     }
+    if (several == nullptr) return;
+    given.push_back(several->values[0]);
+    add_many(given);
   }
 
   // If queries have no limit. Under a causal mask, whose position is narrow too, from query 0 on if there may be: all then see a key.
@@ -133,7 +140,7 @@ class Numbers {
 
   // In the gate if threads are few; each takes about 0.3 us.
   void add_many(const std::vector<Given>& given) {
-    constexpr std::int64_t kMostThreads = 5'000'000;
+    constexpr std::int64_t kMostThreads = 10'000'000;
     const std::optional<std::int64_t> threads = maker_.threads_of(given);
     maker_.add(threads && *threads <= kMostThreads ? own_ : longer_, given, 1);
   }

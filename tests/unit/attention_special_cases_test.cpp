@@ -100,6 +100,11 @@ TEST(AttentionSpecialCases, KeysAndRowsExceed16Bits) {
   EXPECT_THAT(many(kSmall + "lq = [1, 8]\nlk = [1, 2, 65]\n" + cheap), ElementsAre("half/d64x64/b3/h2734x1/q8/k2/nomask/gauss/s1"));
   EXPECT_THAT(many(kSmall + "lq = [1, 8]\nlk = [1, 2, 65]\nh = [32]\ng = [8]\n" + cheap), IsEmpty()) << "64 batches are too few";
   EXPECT_THAT(many(kSmall + "lq = [1, 8]\nlk = [1, 2, 65]\n" + dear), IsEmpty());
+  EXPECT_THAT(many(kSmall + "lq = [8]\nlk = [2]\nblocks = [1, 3]\n" + cheap),
+              ElementsAre("half/d64x64/b3/h2734x1/q8/k2/nomask/blocks3/gauss/s1", "half/d64x64/b3/h2734x1/q8/k2/nomask/gauss/s1"));
+  EXPECT_THAT(many("dk = [256]\ndv = \"dk\"\ntype = [\"half\"]\nlq = [8]\nlk = [2]\nblocks = [1, 3]\n" + cheap),
+              ElementsAre("half/d256x256/b3/h2734x1/q8/k2/nomask/blocks3/gauss/s1"))
+      << "a merge of as many";
   const kernels::Variant slow = attention_variant("[limits]\n" + kSmall + "lq = [1, 8]\n" + dear);
   EXPECT_THAT(families::find_family("attention").of_variant(slow).long_cases, Contains("half/d64x64/b3/h2734x1/q8/k2/nomask/gauss/s1"))
       << "which takes long in the gate";
