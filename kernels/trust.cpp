@@ -122,8 +122,9 @@ std::vector<std::string> restrict_to_base(Variant& variant, const Variant* base)
     variant.reads_hidden = false;
   }
   for (const AxisLimit& limit : variant.limits) {
-    if (std::ranges::none_of(trusted.limits, [&](const AxisLimit& other) { return is_same(limit, other); }))
-      tell(limit.line, fmt::format("the limit {} = [{}]", limit.axis, fmt::join(limit.values, ", ")));
+    if (std::ranges::any_of(trusted.limits, [&](const AxisLimit& other) { return is_same(limit, other); })) continue;
+    variant.has_untrusted_limits = true;
+    tell(limit.line, fmt::format("the limit {} = [{}]", limit.axis, fmt::join(limit.values, ", ")));
   }
   variant.limits = trusted.limits;
   // Whoever does not repeat a claim would not have to keep it.

@@ -107,6 +107,7 @@ struct Variant {
   std::map<std::string, std::string, std::less<>> entry;                           // entry key -> function
   std::map<std::string, std::vector<std::string>, std::less<>> entry_definitions;  // entry key -> macros of its pipelines only
   std::vector<AxisLimit> limits;
+  bool has_untrusted_limits = false;  // its file has some that do not count (trust.h)
   FieldValues fields;
   std::map<std::string, std::uint32_t, std::less<>> field_lines;  // lines of [fields]; without values of --set
   ConstantAssignments constants;                                  // function constants that the family does not set

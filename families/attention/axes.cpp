@@ -27,7 +27,7 @@ const std::vector<Axis>& axes() {
                   .weight = Weight::choice,
                   .tried = Tried::simplest};
     };
-    std::vector<Axis> all = {size("b", 64), size("h", 4096), size("g", 4096, Weight::extent), size("lq", 1 << 16), size("lk", 1 << 21)};
+    std::vector<Axis> all = {size("b", 64), size("h", 4096), size("g", 4096, Weight::extent), size("lq", 1 << 17), size("lk", 1 << 21)};
     all.back().brief = "n";
     all.back().is_length = true;
     all.push_back({.name = "dk", .minimum = 1, .maximum = 4096, .initial = 128, .brief = "d", .weight = Weight::factor});

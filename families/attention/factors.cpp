@@ -177,13 +177,28 @@ AxisValues first_values(const std::vector<FactorTable>& tables) {
   return first;
 }
 
-bool is_possible(std::span<const std::int64_t> v, const AxisValues& first) {
+AxisValues least_values(const std::vector<FactorTable>& tables) {
+  AxisValues least{};
+  for (const FactorTable& table : tables) {
+    for (const Level& level : table.levels) {
+      for (std::size_t i = 0; i < level.values.size(); ++i) {
+        const auto [axis, value] = level.values[i];
+        least[axis] = &level == table.levels.data() ? value : std::min(least[axis], value);
+      }
+    }
+  }
+  return least;
+}
+
+bool is_possible(std::span<const std::int64_t> v, const AxisValues& first, const AxisValues& least) {
   const auto is = [&](AxisIndex axis, std::int64_t value) { return v[axis] == value; };
   const auto is_set = [&](std::initializer_list<AxisIndex> several) {
     return std::ranges::all_of(several, [&](AxisIndex axis) { return v[axis] != kOpen; });
   };
-  const auto more_than_first = [&](AxisIndex axis) { return v[axis] > 0; };
-  const bool is_alibi = is(kMask, 6) || is(kMask, 7);
+  // Of an open axis, what it will be at least: a design that met a contradiction at the last axis only would try all values of the others.
+  const auto at_least = [&](AxisIndex axis) { return v[axis] == kOpen ? least[axis] : v[axis]; };
+  const auto is_used = [&](AxisIndex axis) { return at_least(axis) > 0; };
+  const bool is_alibi = at_least(kMask) >= static_cast<std::int64_t>(Mask::alibi);
   const bool has_mask_type = v[kMask] == kOpen || is(kMask, 5) || is_alibi;
   const bool has_planes = has_mask_type || is(kMask, 4);
   const bool has_offset = v[kMask] == kOpen || is(kMask, 1) || is(kMask, 2) || is(kMask, 3) || is_alibi;
@@ -192,19 +207,20 @@ bool is_possible(std::span<const std::int64_t> v, const AxisValues& first) {
   if ((is_chosen(kMaskPlanes) || is_chosen(kMaskGaps)) && !has_planes) return false;
   if (is_chosen(kOffset) && !has_offset) return false;
   // A batch alone shares nothing, and all of it is as long as it is.
-  if ((is(kSharedKv, 1) || more_than_first(kRagged)) && is(kBatch, 1)) return false;
-  // Batches of different lengths have different distances, which a mask that they share cannot hold.
-  if (is_alibi && more_than_first(kRagged) && is_set({kQueries}) && v[kQueries] > 1) return false;
+  if ((is_used(kSharedKv) || is_used(kRagged)) && is(kBatch, 1)) return false;
+  // Batches of different lengths have different distances, which a mask that they share cannot hold: they differ by a constant, which
+  // softmax does not see, and a sink does.
+  if (is_alibi && is_used(kRagged) && (at_least(kQueries) > 1 || is_used(kSinks))) return false;
   if (is(kSharedKv, 1) && is(kCache, 3)) return false;
   if (is_set({kRingStart, kKeys, kRoom}) && is(kCache, 2) && v[kRingStart] >= v[kKeys] + v[kRoom]) return false;
-  const auto needs_blocks = [&](AxisIndex type) { return v[type] >= 4; };
+  const auto needs_blocks = [&](AxisIndex type) { return at_least(type) >= 4; };
   if (needs_blocks(kKType) && is_set({kDk}) && v[kDk] % 32 != 0) return false;
   if (needs_blocks(kVType) && is_set({kDv}) && v[kDv] % 32 != 0) return false;
   if (needs_blocks(kKType) && is(kVType, 0) && is_set({kDv}) && v[kDv] % 32 != 0) return false;
-  if (!is(kLayout, 2)) return true;
+  if (at_least(kLayout) != 2) return true;
   const bool differs = is_set({kQueries, kKeys}) && v[kQueries] != v[kKeys];
   if (is(kGaps, 1) || is(kGaps, 2)) return false;
-  const bool has_cache = more_than_first(kCache) || more_than_first(kSharedKv) || more_than_first(kKType) || more_than_first(kVType);
+  const bool has_cache = is_used(kCache) || is_used(kSharedKv) || is_used(kKType) || is_used(kVType);
   return !differs && !has_cache && !(is_set({kDk, kDv}) && v[kDk] != v[kDv]);
 }
 

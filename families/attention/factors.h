@@ -40,7 +40,10 @@ using AxisValues = std::array<std::int64_t, kAxisCount>;
 // The values of an axis that [limits] admit; empty: all.
 [[nodiscard]] std::vector<std::int64_t> limit_of(std::span<const kernels::AxisLimit> limits, AxisIndex axis);
 
-// Whether values that are set can be part of a valid case. Open ones are kOpen.
-[[nodiscard]] bool is_possible(std::span<const std::int64_t> v, const AxisValues& first);
+// The smallest value of each axis in any level.
+[[nodiscard]] AxisValues least_values(const std::vector<FactorTable>& tables);
+
+// Whether values that are set can be part of a valid case. Open ones are kOpen, and will be at least as large as in `least`.
+[[nodiscard]] bool is_possible(std::span<const std::int64_t> v, const AxisValues& first, const AxisValues& least);
 
 }  // namespace assay::families::attention

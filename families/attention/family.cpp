@@ -86,9 +86,13 @@ constexpr std::array<std::string_view, 14> kFixtures = {"gauss",        "heavy",
                                                         "drift",        "cancel",         "large",        "zero",       "tiny",
                                                         "all_negative", "sink_dominates", "softcap_edge", "one_key_far"};
 
+// Those of special cases only.
+constexpr std::array<std::string_view, 7> kSpecialFixtures = {"mask_rows",     "mask_late",     "mask_last",      "mask_ends",
+                                                              "one_key_first", "one_key_above", "below_sentinels"};
+
 bool has_fixture(const fixtures::Fixture& fixture) {
-  return fixture.name == "mask_rows" || fixture.name == "below_sentinels" || fixture.name == "one_key_first" ||
-         std::ranges::find(kFixtures, fixture.name) != kFixtures.end();
+  const auto is_among = [&](const auto& names) { return std::ranges::find(names, fixture.name) != names.end(); };
+  return is_among(kFixtures) || is_among(kSpecialFixtures);
 }
 
 // What mask, queries and keys mean to each other; suites have all triples of these classes.
@@ -119,7 +123,7 @@ Family family_with(const std::vector<FactorTable>& factor_tables) {
                 .words = case_words(),
                 .factors = {},
                 .realise =
-                    [tables, first = first_values(*tables)](std::span<const int> levels, Values values) {
+                    [tables, first = first_values(*tables), least = least_values(*tables)](std::span<const int> levels, Values values) {
                       std::ranges::fill(values, kOpen);
                       values[kFar] = 0;
                       for (std::size_t factor = 0; factor < tables->size(); ++factor) {
@@ -127,7 +131,7 @@ Family family_with(const std::vector<FactorTable>& factor_tables) {
                         for (const auto& [axis, value] : (*tables)[factor].levels[static_cast<std::size_t>(levels[factor])].values)
                           values[axis] = value;
                       }
-                      return is_possible(values, first);
+                      return is_possible(values, first, least);
                     },
                 .draw =
                     [](Draw& draw, Values values) {

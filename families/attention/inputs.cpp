@@ -98,7 +98,7 @@ class Recipe {
   // `index` is the number of the row in q; its head reads key/value head `kv_head` of all batches.
   void query(std::size_t index, std::size_t kv_head, Row row) const {
     const bool follows = is("needle") || is("large") || is("all_negative") || is("below_sentinels") || is("softcap_edge") ||
-                         is("one_key_far") || is("one_key_first") || is("sink_dominates");
+                         is("one_key_far") || is("one_key_first") || is("one_key_above") || is("sink_dominates");
     const double length = 1.0 + 0.05 * noise_.uniform(index);
     for (std::size_t i = 0; i < row.size(); ++i) {
       row[i] = query_size_ * (follows ? length * direction(kv_head, i) : query_.normal(index * row.size() + i));
@@ -179,6 +179,8 @@ class Recipe {
     // The others have weights of about 1e-5, which float still resolves: they count where the last key is hidden. So many more that a sum
     // in float cannot add them up count together less than one.
     if (is("one_key_far")) return key == last ? 8.0 : (shape_.keys > kMostSummed ? -16.0 : -4.0) + random;
+    // The difference is above 88.7, beyond which exp of float is infinite.
+    if (is("one_key_above")) return key == last ? 55.0 : -55.0 - random;
     if (is("one_key_first")) return key == 0 ? 8.0 : -4.0 + random;
     if (is("large")) return large() + 0.05 * large() * random;
     if (is("all_negative")) return kNegative - 10.0 * random;
@@ -309,6 +311,13 @@ class Maker {
     return shape_.seed % 3 == 0 && row % 3 == 0;
   }
 
+  // Whether the fixture has every query of a boolean or additive mask see the same few keys.
+  [[nodiscard]] bool hides_parts() const { return fixture_ == "mask_late" || fixture_ == "mask_last" || fixture_ == "mask_ends"; }
+  [[nodiscard]] bool hides_key(std::size_t key) const {
+    if (fixture_ == "mask_late") return key < shape_.keys / 2;
+    return key + 1 != shape_.keys && !(fixture_ == "mask_ends" && key == 0);
+  }
+
   // What a stored mask adds to a score.
   [[nodiscard]] float mask_value(std::size_t plane, std::size_t query, std::size_t key) const {
     if (source_.is_file()) return given_.find("inputs/mask")->second[(plane * shape_.queries + query) * shape_.keys + key];
@@ -317,12 +326,12 @@ class Maker {
       return -static_cast<float>(std::abs(static_cast<std::int64_t>(key) - static_cast<std::int64_t>(query) - shape_.offset));
     const Counter random(shape_.seed, Stream::noise);
     const std::uint64_t bits = random.bits(((plane + 1) * shape_.queries + query) * shape_.keys + key);
-    if (hides_row(plane, query)) return kHidden;
+    if (hides_row(plane, query) || (hides_parts() && hides_key(key))) return kHidden;
     // A third is hidden, but never all keys, and in `mask_rows` a quarter of the queries sees a single key.
     const bool is_single = fixture_ == "mask_rows" && (query + plane) % 4 == 0;
     // A single key may be in any chunk, so that whoever reads those before it sees nothing.
     const std::size_t kept = is_single ? random.below(((plane + 1) << 32U) + query, shape_.keys) : (query + plane) % shape_.keys;
-    if (key != kept && (is_single || bits % 3 == 0)) return kHidden;
+    if (!hides_parts() && key != kept && (is_single || bits % 3 == 0)) return kHidden;
     if (shape_.mask == Mask::boolean) return 0.0F;
     constexpr std::array<float, 5> kAdded = {0.0F, -0.5F, 0.25F, -2.0F, 1.0F};
     return kAdded[(bits >> 8U) % kAdded.size()];

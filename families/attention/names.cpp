@@ -36,6 +36,7 @@ CaseNames::CaseNames(const Shape& shape, std::int64_t max_bias) : layouts_(shape
   size("nsg", shape.nsg);
   values_.emplace("max_bias", shape.has_slopes() ? max_bias : std::int64_t{0});
   values_.emplace("offset", shape.offset);
+  values_.emplace("at_end", shape.is_at_end);
   values_.emplace("softcap", shape.softcap);
   values_.emplace("scale", static_cast<double>(shape.scale));
   values_.emplace("sinks", shape.sinks);

@@ -12,7 +12,7 @@ namespace assay::families::attention {
 //   b h g lq lk dk dv            batches, heads, key/value heads, queries, keys, widths of keys and values
 //   type k_type v_type out_type  'float', 'half', 'bfloat', 'q8_0', ...      mask_type   'float', 'half', 'bfloat'
 //   mask                         'none', 'causal', ...        cache, layout  likewise
-//   window offset softcap scale sinks max_bias kv_batches
+//   window offset at_end softcap scale sinks max_bias kv_batches
 //   capacity ring_start page_size pages block_count
 //   blocks nsg                   the launch's own choices
 class CaseNames final : public kernels::Names {

@@ -38,7 +38,8 @@ namespace assay::families {
       {.id = "infinite_inputs", .sentence = "Inputs that a kernel may use are finite."},
       {.id = "long_contexts",
        .sentence =
-           "No batch has more than 2^21 keys, and no output more than 2^31 bytes. Offsets beyond 2^32 bytes have one term each: batch, "
+           "The gate has at most 65,600 keys, queries of a head, and rows of all heads and batches; the suite `long` has 2^20 keys. No "
+           "output has more than 2^31 bytes. Offsets beyond 2^32 bytes have one term each: batch, "
            "head, key, block. Those of masks are below 2^32, and rows of a mask near each other. An offset in int that counts "
            "elements exceeds it with half and bfloat, not with float."},
       {.id = "alignment", .sentence = "Gaps are multiples of 16 bytes, and all rows begin at multiples of their element."},

@@ -131,6 +131,12 @@ class Selector {
   }
 
   void select_case(const std::string& word) {
+    if (word.starts_with("--")) {
+      throw std::invalid_argument(
+          fmt::format("'{0}' is an option where a suite, a glob or the name of a case belongs: an option just before it, such as --cases, "
+                      "needs a value, and took '{0}'",
+                      word));
+    }
     const auto variant =
         std::ranges::find_if(candidates_, [&](const kernels::Variant* candidate) { return candidate->name == variant_of(word); });
     if (variant == candidates_.end()) {

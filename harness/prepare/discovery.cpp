@@ -60,13 +60,15 @@ class Finder {
       if (variant_.launch)
         throw metal::PipelineError(
             fmt::format("{}: no function '{}', which a [[dispatch]] names; {} has {}. [limits] excludes cases without a "
-                        "function{}",
-                        variant_.description.string(), key, variant_.source.string(), list_functions(library_), advice_about_pairs()));
+                        "function{}{}",
+                        variant_.description.string(), key, variant_.source.string(), list_functions(library_), advice_about_pairs(),
+                        advice_about_trust()));
       throw metal::PipelineError(fmt::format(
           "{}: no function '{}' for entry {} of family {}; {} has {}. [entry] maps entries to functions of other names, [limits] excludes "
           "cases "
-          "without a function",
-          variant_.description.string(), variant_.function(key), key, contract_.name, variant_.source.string(), list_functions(library_)));
+          "without a function{}",
+          variant_.description.string(), variant_.function(key), key, contract_.name, variant_.source.string(), list_functions(library_),
+          advice_about_trust()));
     }
     // If a file uses the family's names for some entries, it has no functions of other names for the rest.
     if (std::ranges::any_of(contract_.entries,
@@ -79,6 +81,11 @@ class Finder {
   }
 
  private:
+  [[nodiscard]] std::string_view advice_about_trust() const {
+    return variant_.has_untrusted_limits ? "; under --strict, those of this file do not count: --trust FILE names a description whose do"
+                                         : "";
+  }
+
   // Lists of two axes that may form pairs mean all pairs, which those who wrote them may not have meant.
   [[nodiscard]] std::string advice_about_pairs() const {
     for (const kernels::AxisWords& own : contract_.axis_words) {

@@ -300,6 +300,7 @@ std::vector<std::string> Compiler::common_flags() const {
           "-cl-single-precision-constant",
           "-fno-finite-loops",  // keeps endless loops, so that they are detected
           "-fno-strict-float-cast-overflow",
+          "-fwrapv",  // as GPUs do: otherwise an offset that overflows int is computed in 64 bits where that is as fast, and is right
           "-fno-delete-null-pointer-checks",  // keeps accesses through null pointers, so that they are reported
           "-Xclang",
           "-ffloat16-excess-precision=none",

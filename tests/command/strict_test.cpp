@@ -67,6 +67,21 @@ TEST_F(CliStrict, LimitsOfTheFileUnderTestDoNotCount) {
   EXPECT_EQ(run(kernel, base(kOf256)).status, 0);
 }
 
+TEST_F(CliStrict, AMissingFunctionSaysThatLimitsDoNotCount) {
+  fs::create_directories(folder_ / "mine");
+  write("#include <metal_stdlib>\nusing namespace metal;\nkernel void f64(device float* out) { out[0] = 0.0f; }\n", "mine/kernel.metal");
+  write(
+      "family = \"attention\"\nsource = \"kernel.metal\"\n[limits]\ndk = [64]\ndv = \"dk\"\n"
+      "[[dispatch]]\nfunction = \"f{dk}\"\ngrid = [1]\nthreads = [32]\n",
+      "mine/variant.toml");
+  const std::string kernel = (folder_ / "mine").string();
+  const std::string advice = "under --strict, those of this file do not count: --trust FILE";
+  const Outcome strict = run(kernel, " --strict");
+  EXPECT_EQ(strict.status, 2);
+  EXPECT_THAT(strict.output, AllOf(HasSubstr("[limits] excludes cases without a function"), HasSubstr(advice)));
+  EXPECT_THAT(run(kernel, " --trust " + kernel).output, Not(HasSubstr(advice)));
+}
+
 TEST_F(CliStrict, AFileWithoutFunctionsDoesNotChooseItsCases) {
   std::string text = source_of("fwht_v1");
   for (const char* signs :

@@ -115,6 +115,31 @@ TEST(Integer, Functions) {
       });
 }
 
+TEST(Integer, SignedNumbersWrap) {
+  const char* const source = "two's complement by hand; C++ leaves it open, GPUs wrap";
+  check_rows("overflow of signed integers",
+             {
+                 {"sums and products wrap before they are widened",
+                  source,
+                  "o[0] = uint(long(I(0) + 1) >> 32); o[1] = uint(long(I(1) * I(2)) >> 32); o[2] = uint(I(1) * I(2));",
+                  {0x7fffffff, 70000, 70000},
+                  {0xffffffff, 0, 605032704}},
+                 {"comparisons and quotients are of the wrapped number",
+                  source,
+                  "o[0] = I(0) + 1 > I(0); o[1] = uint(I(1) * 4 / 4); o[2] = uint(-I(2) / 2);",
+                  {0x7fffffff, 0x40000000, 0x80000000},
+                  {0, 0, 0xc0000000}},
+                 {
+                     "a loop's index wraps where the compiler could count in 64 bits",
+                     source,
+                     "ulong all = 0; for (int t = 0; t < I(0); ++t) all ^= ulong(long((I(1) + t) * I(2))); o[0] = uint(all >> 32); o[1] = "
+                     "uint(all);",
+                     {3, 30000, 100000},
+                     {0xffffffff, 0xb2d2d1e0},
+                 },
+             });
+}
+
 TEST(Integer, Conversions) {
   check_rows(
       "conversions and casts",

@@ -206,6 +206,42 @@ TEST(AttentionInputs, StoredMasksOfEveryThirdSeedHideWholeRows) {
   }
 }
 
+// The elements of the stored mask that show a key.
+std::vector<std::size_t> shown(const std::string& words, std::string_view fixture) {
+  const std::vector<float> mask = inputs_of(shape(words), "[limits]\ndk = [64]\n", fixture).mask;
+  std::vector<std::size_t> keys;
+  for (std::size_t key = 0; key < mask.size(); ++key) {
+    if (std::isfinite(mask[key])) keys.push_back(key);
+  }
+  return keys;
+}
+
+TEST(AttentionInputs, MasksHideWholePartsOfTheKeys) {
+  for (const std::string kind : {"boolean", "additive"}) {
+    const std::string words = "half/d64x64/b1/h1x1/q1/k8/" + kind;
+    EXPECT_THAT(shown(words, "mask_late"), ElementsAre(4, 5, 6, 7));
+    EXPECT_THAT(shown(words, "mask_last"), ElementsAre(7));
+    EXPECT_THAT(shown(words, "mask_ends"), ElementsAre(0, 7));
+  }
+}
+
+TEST(AttentionInputs, DistancesUnderACausalMaskHideLaterKeys) {
+  EXPECT_THAT(shown("half/d64x64/b1/h1x1/q2/k4/causal_alibi", "gauss"), ElementsAre(0, 1, 2, 4, 5, 6, 7)) << "of two rows";
+}
+
+TEST(AttentionInputs, OneKeyAboveAllOthersOverflowsAnExponentialRelativeToThem) {
+  for (const std::string words : {"half/d64x64/b1/h1x1/q1/k40/nomask", "float/d64x64/b1/h1x1/q1/k40/k_q4_0/nomask/scale_one"}) {
+    const Shape of = shape(words);
+    const Inputs inputs = inputs_of(of, "[limits]\ndk = [64]\n", "one_key_above");
+    std::vector<double> scores(of.keys);
+    for (std::size_t at = 0; at < inputs.k.size(); ++at)
+      scores[at / of.dk] += static_cast<double>(of.scale) * static_cast<double>(inputs.q[at % of.dk]) * static_cast<double>(inputs.k[at]);
+    const double last = scores.back();
+    scores.pop_back();
+    EXPECT_GT(last - std::ranges::max(scores), 89.0) << words;
+  }
+}
+
 TEST(AttentionInputs, LargeBuffersHaveRowsOnly) {
   const Inputs inputs = inputs_of(shape("half/d64x64/b1/h2x2/q1/k2/nomask/room20000000"));
   const families::JobBuffer buffer = inputs.memory.at("k").buffer("k");
@@ -330,6 +366,8 @@ TEST(AttentionNames, ValuesOfACase) {
   EXPECT_EQ(text("window") + " " + text("offset") + " " + text("capacity") + " " + text("ring_start"), "31 15 42 5");
   EXPECT_EQ(text("scale") + " " + text("softcap") + " " + text("sinks") + " " + text("max_bias"), "0.125 30.0 false 0");
   EXPECT_EQ(text("blocks") + text("nsg") + text("kv_batches"), "343");
+  EXPECT_EQ(text("at_end"), "false");
+  EXPECT_EQ(kernels::to_string(CaseNames(shape("half/d64x64/b1/h1x1/q1/k1/nomask"), 8).value("at_end").value()), "true");
   EXPECT_FALSE(names.value("unknown"));
   for (const std::string& name : names.all()) EXPECT_TRUE(names.value(name) || names.tensor(name) != nullptr) << name;
 }

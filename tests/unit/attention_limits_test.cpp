@@ -91,5 +91,50 @@ TEST(AttentionLimits, PairsWindowsAndPagesOutsideOfTheTablesAreTested) {
   }
 }
 
+// All that a kernel can declare, with few sizes.
+const std::string kEverything =
+    "dk = [64, 192]\ndv = [\"dk\", \"192x128\"]\nk_type = [\"same\", \"half\", \"q8_0\"]\nv_type = [\"same\", \"q4_0\"]\n"
+    "mask = [\"none\", \"causal\", \"window\", \"causal_window\", \"boolean\", \"additive\", \"alibi\", \"causal_alibi\"]\n"
+    "window = [0, 1, 31, 100]\nmask_type = [\"same\", \"half\"]\nmask_planes = [\"shared\", \"head\", \"batch\", \"both\"]\n"
+    "mask_gaps = [\"no\", \"yes\"]\noffset = [\"end\", \"zero\", \"other\"]\nsoftcap = [0, 30]\nscale = [\"root\", \"one\"]\n"
+    "cache = [\"contiguous\", \"capacity\", \"ring\", \"paged\"]\npage_size = [8, 16]\nlayout = [\"bhld\", \"blhd\", \"packed\"]\n"
+    "shared_kv = [\"no\", \"yes\"]\ngaps = [\"no\", \"kv\", \"inputs\", \"all\"]\nblocks = [1, 3, 40]\nnsg = [1, 4]\n";
+
+// Of everything, and of kernels whose first or only values are the ones that contradict others: where a design notices that late, it takes
+// hours.
+std::vector<std::string> limits_with_contradictions() {
+  const std::string ragged = "ragged = [\"no\", \"yes\", \"empty\"]\n";
+  const std::string sinks = "sinks = [\"no\", \"yes\", \"typed\"]\n";
+  return {kEverything + sinks + ragged,
+          kEverything + "lq = [1]\n" + sinks + ragged,
+          kEverything + "lq = [2, 8]\n" + sinks + ragged,
+          kEverything + "sinks = [\"yes\"]\n" + ragged,
+          kEverything + sinks + "ragged = [\"yes\"]\n",
+          "dk = [64]\nmask = [\"none\", \"alibi\"]\n" + sinks + ragged,
+          "dk = [64]\nmask = [\"causal_alibi\"]\nlq = [1]\n" + sinks + ragged};
+}
+
+TEST(AttentionLimits, NoSuiteHasACaseThatTheFamilyRefuses) {
+  for (const std::string& limits : limits_with_contradictions()) {
+    const kernels::Variant variant = attention_variant("[limits]\n" + limits);
+    for (const std::uint64_t seed : {0, 77, 900000}) {
+      for (const harness::Suite suite : {harness::Suite::smoke, harness::Suite::gate, harness::Suite::negative}) {
+        for (const harness::Case& one : harness::suite_cases(suite, variant, seed))
+          EXPECT_NO_THROW(one.family->validate(one)) << harness::format_case(one) << " with\n" << limits;
+      }
+    }
+  }
+}
+
+// Of few features, because a design of all triples of all takes minutes.
+TEST(AttentionLimits, NoLongSuiteHasACaseThatTheFamilyRefuses) {
+  kernels::Variant variant = attention_variant("[limits]\n" + limits_with_contradictions().back());
+  variant.description.clear();  // designs are kept with its text
+  for (const harness::Suite suite : {harness::Suite::full, harness::Suite::soak, harness::Suite::longest}) {
+    for (const harness::Case& one : harness::suite_cases(suite, variant, 5000))
+      EXPECT_NO_THROW(one.family->validate(one)) << harness::format_case(one);
+  }
+}
+
 }  // namespace
 }  // namespace assay::tests

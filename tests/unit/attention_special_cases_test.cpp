@@ -95,13 +95,59 @@ TEST(AttentionSpecialCases, KeysAndRowsExceed16Bits) {
   const std::string cheap = "\n[[dispatch]]\nfunction = \"f\"\ngrid = [\"b * h\", \"lq\"]\nthreads = [32]\n";
   const std::string dear = "\n[[dispatch]]\nfunction = \"f\"\ngrid = [\"b * h\", \"lq\"]\nthreads = [1024]\n";
   EXPECT_THAT(many(kSmall + cheap),
-              ElementsAre("half/d64x64/b1/h1x1/q1/k33000/nomask/one_key_far/s1", "half/d64x64/b1/h4x4/q16400/k2/nomask/gauss/s1"));
+              ElementsAre("half/d64x64/b1/h1x1/q1/k33000/nomask/one_key_far/s1", "half/d64x64/b1/h1x1/q1/k65600/nomask/one_key_far/s1",
+                          "half/d64x64/b1/h1x1/q65600/k2/nomask/gauss/s1", "half/d64x64/b1/h4x4/q16400/k2/nomask/gauss/s1"));
   EXPECT_THAT(many(kSmall + "lq = [1, 8]\nlk = [1, 2, 65]\n" + cheap), ElementsAre("half/d64x64/b3/h2734x1/q8/k2/nomask/gauss/s1"));
   EXPECT_THAT(many(kSmall + "lq = [1, 8]\nlk = [1, 2, 65]\nh = [32]\ng = [8]\n" + cheap), IsEmpty()) << "64 batches are too few";
   EXPECT_THAT(many(kSmall + "lq = [1, 8]\nlk = [1, 2, 65]\n" + dear), IsEmpty());
+  EXPECT_THAT(many(kSmall + "lq = [8]\nlk = [2]\nblocks = [1, 3]\n" + cheap),
+              ElementsAre("half/d64x64/b3/h2734x1/q8/k2/nomask/blocks3/gauss/s1", "half/d64x64/b3/h2734x1/q8/k2/nomask/gauss/s1"));
+  EXPECT_THAT(many("dk = [256]\ndv = \"dk\"\ntype = [\"half\"]\nlq = [8]\nlk = [2]\nblocks = [1, 3]\n" + cheap),
+              ElementsAre("half/d256x256/b3/h2734x1/q8/k2/nomask/blocks3/gauss/s1"))
+      << "a merge of as many";
   const kernels::Variant slow = attention_variant("[limits]\n" + kSmall + "lq = [1, 8]\n" + dear);
   EXPECT_THAT(families::find_family("attention").of_variant(slow).long_cases, Contains("half/d64x64/b3/h2734x1/q8/k2/nomask/gauss/s1"))
       << "which takes long in the gate";
+}
+
+// Of fixtures whose keys are dealt to several parts.
+std::vector<std::string> of_parts(const std::string& limits) {
+  return gate_names("dk = [64]\ntype = [\"half\"]\n" + limits, [](const harness::Case& one) {
+    return one.fixture == "mask_late" || one.fixture == "mask_last" || one.fixture == "mask_ends" || one.fixture == "one_key_above";
+  });
+}
+
+TEST(AttentionSpecialCases, PartsOfTheKeysSeeNothing) {
+  const std::vector<std::string> names =
+      of_parts("mask = [\"none\", \"additive\"]\nsinks = [\"no\", \"yes\"]\nblocks = [1, 40]\nnsg = [1, 2, 8]\n");
+  const std::string start = "half/d64x64/b1/h1x1/q1/k";
+  EXPECT_THAT(names, SizeIs(3 * (1 + 2 * 5))) << "40 blocks, 2 simdgroups and 8; with and without sinks";
+  EXPECT_THAT(names, IsSupersetOf({start + "64/additive/nsg2/mask_late/s1", start + "128/additive/nsg2/mask_late/s1",
+                                   start + "1024/additive/sinks/nsg8/mask_late/s1", start + "1280/additive/sinks/blocks40/mask_late/s1",
+                                   start + "5120/additive/blocks40/mask_last/s1", start + "10240/additive/sinks/blocks40/mask_ends/s1"}));
+  EXPECT_THAT(of_parts("mask = [\"boolean\"]\nlk = [1, 64, 100]\nnsg = [2]\n"),
+              IsSupersetOf({start + "64/boolean/nsg2/mask_late/s1", start + "100/boolean/nsg2/mask_ends/s1"}))
+      << "the most keys that there may be";
+}
+
+TEST(AttentionSpecialCases, SimdgroupsThatNoAxisNamesArePartsToo) {
+  const std::string launch = "\n[[dispatch]]\nfunction = \"f\"\ngrid = [\"b * h\", \"lq\"]\nthreads = [128]\n";
+  EXPECT_THAT(of_parts("mask = [\"additive\"]\n" + launch), Contains("half/d64x64/b1/h1x1/q1/k1024/additive/mask_ends/s1"));
+}
+
+TEST(AttentionSpecialCases, ManyBlocksAllHaveKeysAndTheLastOutweighsTheOthers) {
+  EXPECT_THAT(of_parts("blocks = [1, 2, 40]\n"), ElementsAre("half/d64x64/b1/h1x1/q1/k10240/nomask/blocks40/one_key_above/s1"));
+  EXPECT_THAT(of_parts("nsg = [1, 4]\n"), ElementsAre("half/d64x64/b1/h1x1/q1/k1024/nomask/nsg4/one_key_above/s1"));
+}
+
+TEST(AttentionSpecialCases, QueriesOfOneHeadExceed16Bits) {
+  const auto many = [](const std::string& limits) {
+    return gate_names(kSmall + limits + "\n[[dispatch]]\nfunction = \"f\"\ngrid = [\"b * h\", \"lq\"]\nthreads = [32]\n",
+                      [](const harness::Case& one) { return one.at("lq") > 65535; });
+  };
+  EXPECT_THAT(many("mask = [\"none\", \"causal\"]\noffset = [\"end\", \"zero\"]\n"),
+              ElementsAre("half/d64x64/b1/h1x1/q65600/k2/causal/offset_zero/gauss/s1", "half/d64x64/b1/h1x1/q65600/k2/nomask/gauss/s1"));
+  EXPECT_THAT(many("lq = [1, 2, 8]\n"), IsEmpty());
 }
 
 TEST(AttentionSpecialCases, LowScoresAreTestedWithEveryKindOfMaximum) {
@@ -119,7 +165,8 @@ TEST(AttentionSpecialCases, LongContextsHaveWindowsAndKeysBehindADominatingOne) 
   const auto is_long = [](const harness::Case& one) { return one.at("lk") > 32767 || one.fixture == "one_key_first"; };
   EXPECT_THAT(gate_names(kSmall + "mask = [\"none\", \"causal\", \"causal_window\"]\n", is_long),
               ElementsAre("half/d64x64/b1/h1x1/q1/k2048/nomask/one_key_first/s1", "half/d64x64/b1/h1x1/q1/k33000/nomask/one_key_far/s1",
-                          "half/d64x64/b1/h1x1/q2/k33000/causal/gauss/s1", "half/d64x64/b1/h1x1/q2/k33000/causal_window1/gauss/s1"));
+                          "half/d64x64/b1/h1x1/q1/k65600/nomask/one_key_far/s1", "half/d64x64/b1/h1x1/q2/k33000/causal/gauss/s1",
+                          "half/d64x64/b1/h1x1/q2/k33000/causal_window1/gauss/s1"));
 }
 
 }  // namespace

@@ -89,6 +89,28 @@ TEST(KnownFindingWhen, SpeaksOfAxesFixtureAndSeed) {
     EXPECT_FALSE(finding(when, "nan").matches(other)) << when;
 }
 
+// Whether `when` matches this case of attention, or why it cannot be read.
+std::string attention_matches(const std::string& when) {
+  kernels::Variant variant = variant_with(when, "nan");
+  variant.family = "attention";
+  try {
+    const Case value = parse_case("some_v1/half/d64x64/b2/h4x4/q1/k33/k_q8_0/alibi/ragged/gauss/s1", find_family("attention"));
+    return KnownFinding(variant, variant.known_findings.front()).matches(value) ? "matches" : "does not match";
+  } catch (const kernels::VariantError& error) {
+    return error.what();
+  }
+}
+
+TEST(KnownFindingWhen, AxesWithWordsAreComparedWithWordsOrWithTheirPlaces) {
+  for (const char* when : {"mask == \"alibi\"", "mask == 'alibi' && ragged != 'no' && lk == 33", "k_type == 'q8_0'", "mask == 6",
+                           "mask >= 6 && ragged == 'yes'", "sinks != 'yes'"})
+    EXPECT_EQ(attention_matches(when), "matches") << when;
+  EXPECT_EQ(attention_matches("mask == 'causal_alibi'"), "does not match");
+  EXPECT_THAT(attention_matches("mask == 'tree'"), HasSubstr("axis mask has no word 'tree'; accepted: none, causal, window"));
+  EXPECT_THAT(attention_matches("dk == 'many'"), HasSubstr("axis dk has numbers, and no word 'many'"));
+  EXPECT_THAT(attention_matches("mask == 'alibi' || mask > 6"), HasSubstr("a text and an integer cannot be compared by >"));
+}
+
 TEST(KnownFindingWhen, WhatHasNoValueDoesNotMatch) {
   for (const char* when : {"n / ring_start == 1", "!(n / ring_start == 1)", "n % ring_start == 0", "9223372036854775807 + n > 0"}) {
     EXPECT_FALSE(finding(when, "nan").matches(case_of())) << when;
