@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "math/tally.h"
+#include "base/tally.h"
 
 namespace assay::oracles {
 namespace {
@@ -30,7 +30,7 @@ std::array<double, kTile> stored_lanes(const EightLanes& lanes) {
 }
 
 // How often the most frequent number other than 0 occurs, at least 1.
-double most_equal(std::span<const double> sizes, math::Tally& tally) {
+double most_equal(std::span<const double> sizes, base::Tally& tally) {
   tally.begin(sizes.size());
   std::size_t most = 1;
   for (const double size : sizes) {
@@ -50,7 +50,7 @@ KeyTiles::KeyTiles(const Reals& numbers, std::size_t first, std::size_t count, s
     for (std::size_t c = 0; c < dim; ++c) place[c * kTile] = numbers[first + row * dim + c];
   }
   if (!counts) return;
-  math::Tally tally;
+  base::Tally tally;
   std::vector<double> sizes(dim);
   for (std::size_t row = 0; row < count; ++row) {
     for (std::size_t c = 0; c < dim; ++c) sizes[c] = std::abs(numbers[first + row * dim + c]);
@@ -102,7 +102,7 @@ ValueTiles::ValueTiles(const Reals& numbers, std::size_t first, std::size_t coun
     }
   }
   if (!counts) return;
-  math::Tally tally;
+  base::Tally tally;
   std::vector<double> column(count);
   for (std::size_t c = 0; c < dim; ++c) {
     for (std::size_t row = 0; row < count; ++row) column[row] = finite_[row] == 0 ? 0.0 : std::abs(numbers[first + row * dim + c]);

@@ -1,5 +1,5 @@
 // Counting equal numbers: as sorting them does.
-#include "math/tally.h"
+#include "base/tally.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 TEST(Tally, CountsAsAMapDoes) {
   std::mt19937 random(7);
-  math::Tally tally;
+  base::Tally tally;
   for (const int kinds : {1, 3, 100, 100000}) {
     tally.begin(1000);
     std::map<double, std::size_t> counts;
@@ -25,7 +25,7 @@ TEST(Tally, CountsAsAMapDoes) {
 }
 
 TEST(Tally, HasOneZero) {
-  math::Tally tally;
+  base::Tally tally;
   tally.begin(2);
   EXPECT_EQ(tally.add(0.0), 1U);
   EXPECT_EQ(tally.add(-0.0), 2U);

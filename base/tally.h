@@ -8,7 +8,7 @@
 
 #include "base/mix.h"
 
-namespace assay::math {
+namespace assay::base {
 
 // A table of numbers and how often each was added; used again for the next numbers, because a new one costs more than counting.
 class Tally {
@@ -34,4 +34,4 @@ class Tally {
   std::vector<Place> places_;
 };
 
-}  // namespace assay::math
+}  // namespace assay::base
