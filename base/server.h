@@ -25,16 +25,18 @@ using Answerer = std::function<Bytes(std::span<const std::byte> request)>;
 // What a child does.
 struct Service {
   Answerer answer;
-  std::function<void()> begin = [] {};  // called before the first request arrives
-  std::function<void(Descriptor)> take_over =
-      {};  // called before the answer, for a descriptor that came with a request; none: none may come
-  std::function<bool()> is_over = [] { return false; };  // called after an answer; the child ends if it is true
+  // Called before the first request arrives.
+  std::function<void()> begin = [] {};
+  // Called before the answer, with a descriptor that came with the request. Without this function, no descriptor is received.
+  std::function<void(Descriptor)> take_over = {};
+  // Called after an answer; the child ends if it is true.
+  std::function<bool()> is_over = [] { return false; };
 };
 
 // Asks a child over its channel, also one that another process has started: then this process cannot see how the child ended.
 class Client {
  public:
-  explicit Client(Descriptor channel, std::uint64_t longest_answer) : longest_answer_(longest_answer), channel_(std::move(channel)) {}
+  Client(Descriptor channel, std::uint64_t longest_answer) : longest_answer_(longest_answer), channel_(std::move(channel)) {}
 
   // Sends a request, waiting while the child reads a long one; only if no answer is pending. If the child has died, receive() reports it.
   // The child gets a copy of `descriptor`, if there is one.

@@ -15,7 +15,7 @@ class Tally {
  public:
   // Forgets everything, and makes room for so many numbers.
   void begin(std::size_t numbers) { places_.assign(std::bit_ceil(2 * numbers + 1), {}); }
-  // Returns how often the number was added, this time included. Both zeros are one number; a NaN is none.
+  // Returns how often the number was added, this time included. Both zeros are one number. Not for NaN.
   std::size_t add(double number) {
     const auto bits = std::bit_cast<std::uint64_t>(number + 0.0);
     for (std::size_t at = base::mix(bits);; ++at) {

@@ -45,7 +45,7 @@ GpuPool::Loan GpuPool::lend(bool unused) {
   const auto serves = [unused](Place& place) { return !place.is_lent && place.is_sound() && (!unused || place.cases == 0); };
   auto chosen = std::ranges::find_if(places_, serves);
   if (chosen == places_.end()) {
-    // The one that would serve least: its successor serves.
+    // An idle process that does not serve is replaced, so that their number stays.
     const auto idle = std::ranges::find_if(places_, [](const Place& place) { return !place.is_lent; });
     if (idle != places_.end()) places_.erase(idle);
     places_.push_back({on_gpu::start(used_driver(), gpu_)});
