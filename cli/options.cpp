@@ -176,6 +176,11 @@ void add_execution(CLI::App& command, Options& options) {
                   "uninitialised reads as hazards; shadow: compute every number also without rounding, and split each error "
                   "into rounding and logic; checked and shadow are slower")
       ->check(CLI::IsMember({"native", "checked", "shadow"}));
+  command
+      .add_option("--engine", options.engine,
+                  "vector: run a simdgroup as one thread of vectors, where the kernel has such a form; fibers: run each lane on its own "
+                  "stack, several times slower; the results are the same")
+      ->check(CLI::IsMember({"vector", "fibers"}));
   command.add_option("--threads", options.threads, "CPU threads per case; 0: all cores")->type_name("N");
   command.add_option("--fp-contract", options.fp_contract, "fast: the compiler may fuse a*b+c into one rounding; default: off")
       ->check(CLI::IsMember({"off", "fast"}));

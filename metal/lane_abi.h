@@ -9,7 +9,7 @@
 namespace assay::metal::abi {
 
 // Changes whenever anything in this file changes. A module with another number is rebuilt.
-inline constexpr std::uint32_t kVersion = 16;
+inline constexpr std::uint32_t kVersion = 17;
 
 inline constexpr std::uint32_t kLanes = 32;         // per SIMD-group
 inline constexpr std::uint32_t kMaxBuffers = 31;    // [[buffer(0..30)]]
@@ -74,6 +74,11 @@ struct Lane {
   std::uint32_t shadowed_buffers;  // bit i: buffer i may contain numbers that kernels have computed
   std::uint32_t is_watched;        // not 0: kRounded is called
   const double* weights;           // by operation: shadows are rounded where the weight is not 0, in modules compiled to be explained
+  std::uint64_t meetings;  // counted by vector code, as the next three; see ExecutionCounters
+  std::uint64_t collectives;
+  std::uint64_t divergent_collectives;
+  std::uint64_t products;
+  std::uint32_t yields;  // not 0: vector code calls kVectorYield after a meeting
   alignas(64) std::uint32_t iteration[kMaxLoopDepth];  // of each loop around the lane's position, outermost first
 };
 
@@ -106,6 +111,13 @@ enum Service : std::uint32_t {
               // access outside of it; the site is the number of the access, whose `alignment` is the size of the array
   kNarrowed,  // (value, what is left of it, type): in modules compiled to be checked, after a conversion that has lost bits of an index;
               // the site is the number of an access with the place, and the type is the width in bits | kSignedIndex
+  // From here on for vector code, which calls them once for a SIMD-group, with the first of its lanes. `lanes` has the bits of those that
+  // meet; arrays have an element for each lane.
+  kVectorMeet,         // (lanes, finished lanes, words, results): any other service; `words` has 32 words for each of its arguments
+  kVectorReduceWord,   // (lanes, values): kSimdReduceWord; results replace the values
+  kVectorShuffleWord,  // (lanes, values, arguments): kSimdShuffleWord
+  kVectorYield,        // (): another SIMD-group may run
+  kVectorGiveUp,       // (): does not return; the threadgroup runs again, lane by lane
   kServiceCount
 };
 
@@ -229,6 +241,10 @@ struct Module {
   const char* reflection;  // see pass/reflection.h
   void** services;         // kServiceCount entries, set when the kernel is first executed
   void (*entry)(Lane*);
+  // The kernel for all lanes of a full SIMD-group at once, called with the first of them; null if it has no such form, and then why.
+  void (*vector_entry)(Lane*);
+  std::uint32_t vector_needs_rows;  // not 0: only for threadgroups whose width is a multiple of kLanes
+  const char* vector_refusal;
 };
 
 }  // namespace assay::metal::abi

@@ -256,6 +256,7 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& test_case, con
                         {.threads = options.threads,
                          .schedule = schedule,
                          .policy = options.policy,
+                         .engine = options.engine,
                          .concurrent = options.concurrent,
                          .explain = options.explain,
                          .large_error = options.large_error,

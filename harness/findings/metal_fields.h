@@ -5,6 +5,7 @@
 
 #include "base/archive.h"
 #include "metal/cost.h"
+#include "metal/engine.h"
 #include "metal/hazard.h"
 #include "metal/policy.h"
 #include "metal/size3.h"
@@ -13,6 +14,7 @@ namespace assay::metal {
 
 constexpr std::uint64_t largest(HazardKind) { return static_cast<std::uint64_t>(kLastHazardKind); }
 constexpr std::uint64_t largest(Policy) { return static_cast<std::uint64_t>(Policy::shadow); }
+constexpr std::uint64_t largest(Engine) { return static_cast<std::uint64_t>(Engine::fibers); }
 
 void fields(auto& archive, base::OneOf<Size3> auto& value) {
   auto& [x, y, z] = value;

@@ -9,6 +9,7 @@
 
 #include "metal/cost.h"
 #include "metal/devices/encoder.h"
+#include "metal/engine.h"
 #include "metal/execute/rounding.h"
 #include "metal/execute/schedule.h"
 #include "metal/float_type.h"
@@ -24,6 +25,7 @@ struct SimulatorOptions {
   unsigned threads = 1;  // CPU threads; 0: one per core. Results do not depend on it.
   Schedule schedule = {};
   Policy policy = Policy::native;
+  Engine engine = Engine::vector;  // under the policy `native`; others run lane by lane
   bool concurrent = false;  // MTLDispatchTypeConcurrent: dispatches overlap unless a memory_barrier() separates them
 
   // Under the policy `shadow`: sum up what each line rounds away (Simulator::roundings), and record where a relative error above

@@ -93,6 +93,11 @@ void perform(SimdGroup& group, LaneMask participants) {
     case abi::kUnset:
     case abi::kNarrowed:
     case abi::kBarrier:
+    case abi::kVectorMeet:
+    case abi::kVectorReduceWord:
+    case abi::kVectorShuffleWord:
+    case abi::kVectorYield:
+    case abi::kVectorGiveUp:
     case abi::kServiceCount:
       return;
   }

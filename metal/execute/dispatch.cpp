@@ -96,6 +96,7 @@ class Run {
   Threadgroup::Launch launch_of(std::uint64_t index) {
     Threadgroup::Launch launch = dispatch_.launch;
     if (dispatch_.threads > 1) launch.turns = &turns_;
+    if (dispatch_.engine == Engine::vector) launch.as_vectors = &as_vectors_;
     const Size3& grid = launch.grid;
     launch.position = {static_cast<std::uint32_t>(index % grid.x), static_cast<std::uint32_t>(index / grid.x % grid.y),
                        static_cast<std::uint32_t>(index / grid.x / grid.y)};
@@ -114,6 +115,7 @@ class Run {
   std::mutex mutex_;
   std::vector<Found> found_;
   Turns turns_;
+  std::atomic<bool> as_vectors_ = true;
   ExecutionCounters counters_;
   std::exception_ptr failure_;
 };

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "metal/engine.h"
 #include "metal/execute/lanes.h"
 #include "metal/hazard.h"
 
@@ -11,6 +12,7 @@ namespace assay::metal::execute {
 struct Dispatch {
   Threadgroup::Launch launch;  // position and threads are set for each threadgroup
   unsigned threads = 1;        // CPU threads
+  Engine engine = Engine::vector;
 };
 
 // Runs all threadgroups, on one CPU thread if accesses are logged. Returns the hazards in the order of the threadgroups, with

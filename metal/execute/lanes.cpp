@@ -200,7 +200,7 @@ void Threadgroup::prepare_lane(Lane& lane, const Launch& launch, std::uint32_t t
   lane.threadgroup_memory = reinterpret_cast<char*>(memory_->data());
 }
 
-void Threadgroup::prepare(const Launch& launch) {
+void Threadgroup::prepare_groups(const Launch& launch) {
   launch_ = &launch;
   hazard_.reset();
   strays_.begin_threadgroup();
@@ -213,10 +213,6 @@ void Threadgroup::prepare(const Launch& launch) {
   memory_->poison(kReadPoisonWord);
   const auto threads = static_cast<std::uint32_t>(launch.threads.count());
   active_groups_ = (threads + abi::kLanes - 1) / abi::kLanes;
-  if (launch.observer != nullptr) {
-    launch.observer->begin_threadgroup(
-        {launch.position, threads, {memory_->data(), launch.threadgroup_bytes}, *launch.threadgroup_offsets, *launch.threadgroup_lengths});
-  }
   while (groups_.size() < active_groups_) {
     const std::size_t number = groups_.size();
     lanes_.push_back(std::make_unique<std::array<Lane, abi::kLanes>>());
@@ -240,9 +236,22 @@ void Threadgroup::prepare(const Launch& launch) {
     group.waiting = 0;
     group.finished = 0;
     group.barrier_site.reset();
-    for_each_lane(group, group.existing, [&](Lane& lane) {
-      lane.group = &group;
-      prepare_lane(lane, launch, first + lane.index);
+    for_each_lane(group, group.existing, [&](Lane& lane) { lane.group = &group; });
+  }
+}
+
+void Threadgroup::prepare(const Launch& launch) {
+  prepare_groups(launch);
+  if (launch.observer != nullptr) {
+    launch.observer->begin_threadgroup({launch.position,
+                                        static_cast<std::uint32_t>(launch.threads.count()),
+                                        {memory_->data(), launch.threadgroup_bytes},
+                                        *launch.threadgroup_offsets,
+                                        *launch.threadgroup_lengths});
+  }
+  for (std::size_t number = 0; number < active_groups_; ++number) {
+    for_each_lane(groups_[number], groups_[number].existing, [&](Lane& lane) {
+      prepare_lane(lane, launch, static_cast<std::uint32_t>(number * abi::kLanes) + lane.index);
       if (lane.flow.context == nullptr) {
         prepare_flow(lane.flow, &lane, lane.stack_top, static_cast<std::size_t>(lane.stack_top - lane.stack_bottom), lane_main);
       }
@@ -251,6 +260,7 @@ void Threadgroup::prepare(const Launch& launch) {
 }
 
 std::optional<Hazard> Threadgroup::run(const Launch& launch) {
+  if (can_run_vectors(launch) && run_vectors(launch)) return std::nullopt;
   prepare(launch);
   if (launch.turns != nullptr) launch.turns->begin(is_alone_);
   const auto fault = run_guarded(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -66,6 +67,7 @@ class SimdGroup {
   // Arrays instead of members of the lanes, because all elements are read when the lanes meet.
   std::array<std::uint32_t, abi::kLanes> sites{};   // where each waiting lane waits
   std::array<std::uint32_t, abi::kLanes> values{};  // operands and results of kSimdReduceWord and kSimdShuffleWord
+  Suspended vectors;                                // the flow of the whole group, if it runs as vectors
   MatrixOperands matrices;                          // of kMatrixMultiply; the result replaces c
 
   [[nodiscard]] LaneMask live() const { return waiting | runnable; }
@@ -115,6 +117,7 @@ class Threadgroup {
     Observer* observer = nullptr;                                                      // of the dispatch
     std::uint32_t shadowed_buffers = 0;                                                // for the policy `shadow`; see abi::Lane
     Turns* turns = nullptr;                                                            // shared by several CPU threads
+    std::atomic<bool>* as_vectors = nullptr;  // whether SIMD-groups may run as vectors; reset by a threadgroup that has to be repeated
   };
 
   Threadgroup();
@@ -134,6 +137,16 @@ class Threadgroup {
   // Suspends `lane`, which is no longer runnable, and runs the next lane.
   void leave(Lane& lane);
   void abort(Hazard hazard) { hazard_ = std::move(hazard); }
+
+  // ---- vectors.cpp: for SIMD-groups that run as vectors, called on the group's own flow
+  // The group has met, or waits at a barrier; another group may run. Returns when this one goes on.
+  void yield(SimdGroup& group);
+  void finish(SimdGroup& group);
+  // Ends the threadgroup, whose lanes then run one by one. Does not return.
+  [[noreturn]] void give_up(SimdGroup& group);
+  // Keeps what a store or an atomic operation is about to change, if the dispatch also reads it.
+  void keep(const void* address, std::size_t bytes);
+  [[nodiscard]] bool is_on_stack(const SimdGroup& group, const void* address);
   template <typename Visit>
   void for_each(Visit&& visit) const {
     for (std::size_t number = 0; number < active_groups_; ++number) for_each_lane(groups_[number], groups_[number].existing, visit);
@@ -163,13 +176,26 @@ class Threadgroup {
   [[nodiscard]] std::vector<Memory> memories() const;
   Hazard invalid_access(const Fault& fault);
   void prepare(const Launch& launch);
+  void prepare_groups(const Launch& launch);
+  [[nodiscard]] bool can_run_vectors(const Launch& launch) const;
+  // Returns false if the threadgroup has to run again, lane by lane: nothing of this attempt is left.
+  bool run_vectors(const Launch& launch);
+  [[nodiscard]] SimdGroup* next_group();
   void prepare_lane(Lane& lane, const Launch& launch, std::uint32_t thread);
   // The flow to run next: that of a lane, or that of run()'s caller when all lanes are done.
   Suspended& next(SimdGroup& current);
   SimdGroup* choose();
   bool release_barrier();
 
+  struct Kept {
+    std::byte* address;
+    std::vector<std::byte> bytes;
+  };
+
   StackPool stacks_;
+  StackPool vector_stacks_;  // by group
+  std::vector<Kept> kept_;   // in the order of the changes
+  bool gave_up_ = false;
   std::vector<std::unique_ptr<std::array<Lane, abi::kLanes>>> lanes_;
   std::vector<SimdGroup> groups_;  // all groups ever needed; the first active_groups_ take part
   std::size_t active_groups_ = 0;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "metal/execute/lanes.h"
+#include "metal/execute/vector_services.h"
 
 namespace assay::metal::execute {
 
@@ -146,6 +147,7 @@ Services plain_services() {
   functions[abi::kUnset] = reinterpret_cast<Service>(service_unset);
   functions[abi::kNarrowed] = reinterpret_cast<Service>(service_narrowed);
   functions[abi::kAtomic] = reinterpret_cast<Service>(service_atomic);
+  add_vector_services(functions);
   return functions;
 }
 

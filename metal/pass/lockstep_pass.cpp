@@ -27,11 +27,14 @@
 #include "metal/pass/shadow.h"
 #include "metal/pass/table_lookup.h"
 #include "metal/pass/unset_constants.h"
+#include "metal/pass/vector/vector_kernel.h"
 
 namespace assay::metal::pass {
 namespace {
 
 constexpr llvm::StringLiteral kEntry = "__assay_entry";
+// Marks a module without instrumentation.
+constexpr llvm::StringLiteral kPlain = "assay.plain";
 }  // namespace
 
 bool Lockstep::run() {
@@ -78,6 +81,8 @@ bool Lockstep::run() {
     Shadow(*this, shadows_ == abi::kExplained).run();
     drop_exact_values();
   }
+  const auto has = [&](llvm::StringRef name) { return module_.getFunction(name) != nullptr; };
+  if (!is_checked_ && shadows_ == abi::kNoShadows && !has("__assay_traced") && !has("__assay_recorded")) module_.getOrInsertNamedMetadata(kPlain);
   replace_position_queries();
   emit_module();
   // The backend would crash on invalid code or miscompile it.
@@ -126,6 +131,24 @@ void refuse_initialisers(const llvm::Module& module) {
   }
 }
 
+// Adds the vector form of a kernel, and notes it in the module's description.
+void add_vector_kernel(llvm::Module& module, llvm::Function& entry) {
+  if (module.getNamedMetadata(kPlain) == nullptr) return;
+  auto* description = module.getGlobalVariable("__assay_module", /*AllowInternal=*/true);
+  auto* services = module.getGlobalVariable("__assay_services", /*AllowInternal=*/true);
+  if (description == nullptr || services == nullptr) return;
+  const VectorKernel made = make_vector_kernel(entry, *services);
+  auto* all = llvm::cast<llvm::ConstantStruct>(description->getInitializer());
+  llvm::SmallVector<llvm::Constant*> fields;
+  for (const auto& field : all->operands()) fields.push_back(llvm::cast<llvm::Constant>(field.get()));
+  auto* refusal = llvm::ConstantDataArray::getString(module.getContext(), made.refusal);
+  const std::size_t first = fields.size() - 3;
+  if (made.entry != nullptr) fields[first] = made.entry;
+  fields[first + 1] = llvm::ConstantInt::get(fields[first + 1]->getType(), made.needs_rows ? 1 : 0);
+  fields[first + 2] = new llvm::GlobalVariable(module, refusal->getType(), true, llvm::GlobalValue::InternalLinkage, refusal, "__assay_text");
+  description->setInitializer(llvm::ConstantStruct::get(all->getType(), fields));
+}
+
 // Runs after the optimiser has removed the code that the constants rule out.
 struct LastPass : llvm::PassInfoMixin<LastPass> {
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
@@ -133,6 +156,7 @@ struct LastPass : llvm::PassInfoMixin<LastPass> {
     refuse_unset_constants(module);
     if (auto* entry = module.getFunction(kEntry)) {
       keep_places(module, *entry);
+      add_vector_kernel(module, *entry);
     } else {
       llvm::StripDebugInfo(module);  // a kernel for a GPU: with it, the GPU's assembler would not optimise
     }

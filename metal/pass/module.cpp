@@ -162,7 +162,10 @@ void Lockstep::emit_module() {
                               table(lost_type, places),
                               text(reflection_),
                               services_,
-                              entry_};
+                              entry_,
+                              llvm::ConstantPointerNull::get(pointer),  // the last three: see add_vector_kernel()
+                              word(0),
+                              text("")};
   auto* value = llvm::ConstantStruct::getAnon(context_, fields);
   new llvm::GlobalVariable(module_, value->getType(), true, llvm::GlobalValue::ExternalLinkage, value, "__assay_module");
 }

@@ -98,11 +98,15 @@ llvm::DenseSet<llvm::Loop*> loops_with_sites(llvm::LoopInfo& loops, const std::v
 
 }  // namespace
 
+std::vector<llvm::BasicBlock*> blocks_in_program_order(llvm::Function& function, llvm::LoopInfo& loops) {
+  return Orderer(function, loops).blocks();
+}
+
 std::vector<OrderedSite> program_order(llvm::Function& function, llvm::LoopInfo& loops, const std::vector<llvm::Instruction*>& sites) {
   const llvm::DenseSet<llvm::Instruction*> wanted(sites.begin(), sites.end());
   llvm::DenseMap<llvm::Loop*, std::uint32_t> numbers;
   std::vector<OrderedSite> result;
-  for (auto* block : Orderer(function, loops).blocks()) {
+  for (auto* block : blocks_in_program_order(function, loops)) {
     for (auto& instruction : *block) {
       if (!wanted.contains(&instruction)) continue;
       OrderedSite site{&instruction, {}};

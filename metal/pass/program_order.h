@@ -12,6 +12,7 @@ class DominatorTree;
 class Function;
 class Instruction;
 class Loop;
+class BasicBlock;
 class LoopInfo;
 class Value;
 }  // namespace llvm
@@ -22,6 +23,10 @@ struct OrderedSite {
   llvm::Instruction* instruction;
   std::vector<std::uint32_t> loops;  // numbers of the loops around it, outermost first
 };
+
+// The blocks of the function. A block comes before those that it can lead to within one iteration of the loops that they share, and the
+// blocks of a loop stay together.
+std::vector<llvm::BasicBlock*> blocks_in_program_order(llvm::Function& function, llvm::LoopInfo& loops);
 
 // Sorts the function's `sites`. Within one iteration of the loops that two sites share, a site comes before those that it can lead to.
 // The sites of a loop stay together: no site outside a loop stands between two inside it.

@@ -1,4 +1,5 @@
 // Replaces meeting points by calls into the runtime.
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/IR/IntrinsicInst.h>
 
 #include "metal/pass/lockstep.h"
@@ -39,6 +40,7 @@ llvm::CallInst* Lockstep::call_service(llvm::IRBuilder<>& builder, abi::Service 
   auto* call = builder.CreateCall(llvm::FunctionType::get(result, types, false), function, all);
   call->addFnAttr(llvm::Attribute::Convergent);
   call->addFnAttr(llvm::Attribute::NoUnwind);
+  call->addFnAttr(llvm::Attribute::get(context_, kServiceAttribute, llvm::utostr(service)));
   // The runtime returns the checked address as the result of the call.
   for (unsigned index = 0; index < all.size(); ++index) {
     if (all[index]->getType()->isPointerTy() && service != abi::kAccess) call->addParamAttr(index, llvm::Attribute::NoCapture);
@@ -84,6 +86,7 @@ bool Lockstep::route_word_reduction(llvm::CallInst& call, std::uint32_t site) {
   builder.CreateStore(result, slot);
   services_of_sites_.push_back(abi::kSimdReduceWord);
   operations_[site] = static_cast<std::uint32_t>(constant(0)->getZExtValue() | type << 8 | constant(3)->getZExtValue() << 16);
+  result->addFnAttr(llvm::Attribute::get(context_, kOperationAttribute, llvm::utostr(operations_[site])));
   call.eraseFromParent();
   return true;
 }
@@ -103,6 +106,7 @@ bool Lockstep::route_word_shuffle(llvm::CallInst& call, std::uint32_t site) {
   builder.CreateStore(result, slot);
   services_of_sites_.push_back(abi::kSimdShuffleWord);
   operations_[site] = static_cast<std::uint32_t>(mode | constant(2)->getZExtValue() << 16);
+  result->addFnAttr(llvm::Attribute::get(context_, kOperationAttribute, llvm::utostr(operations_[site])));
   call.eraseFromParent();
   return true;
 }

@@ -11,6 +11,10 @@
 
 namespace assay::metal::pass {
 
+// Attributes of the calls of the runtime: the service, and Site::operation of a reduction or shuffle of one word. Optimisers keep them.
+inline constexpr llvm::StringLiteral kServiceAttribute = "assay-service";
+inline constexpr llvm::StringLiteral kOperationAttribute = "assay-operation";
+
 inline std::optional<abi::Service> service_of(llvm::StringRef name) {
   return llvm::StringSwitch<std::optional<abi::Service>>(name)
       .Case("__assay_simd_reduce", abi::kSimdReduce)

@@ -1,0 +1,430 @@
+// Operations of a SIMD-group on vectors, and lane by lane where there is no vector operation.
+#include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/InstrTypes.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include "metal/pass/vector/widener.h"
+
+namespace assay::metal::pass {
+namespace {
+
+bool is_small_float(const llvm::Type* type) { return type->isHalfTy() || type->isBFloatTy(); }
+
+// Intrinsics without effect on values.
+bool is_remark(const llvm::IntrinsicInst& call) {
+  switch (call.getIntrinsicID()) {
+    case llvm::Intrinsic::assume:
+    case llvm::Intrinsic::experimental_noalias_scope_decl:
+    case llvm::Intrinsic::lifetime_start:
+    case llvm::Intrinsic::lifetime_end:
+    case llvm::Intrinsic::invariant_start:
+    case llvm::Intrinsic::invariant_end:
+    case llvm::Intrinsic::prefetch:
+    case llvm::Intrinsic::sideeffect:
+      return true;
+    default:
+      return llvm::isa<llvm::DbgInfoIntrinsic>(call);
+  }
+}
+
+// Exact in binary32 and then exact in the smaller type, or rounded there as if at once.
+bool is_right_in_single(llvm::Intrinsic::ID which) {
+  switch (which) {
+    case llvm::Intrinsic::floor:
+    case llvm::Intrinsic::ceil:
+    case llvm::Intrinsic::trunc:
+    case llvm::Intrinsic::rint:
+    case llvm::Intrinsic::nearbyint:
+    case llvm::Intrinsic::round:
+    case llvm::Intrinsic::roundeven:
+    case llvm::Intrinsic::sqrt:
+    case llvm::Intrinsic::minnum:
+    case llvm::Intrinsic::maxnum:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void Widener::widen(llvm::Instruction& instruction) {
+  if (!refusal_.empty()) return;
+  const Shape& shape = shapes_.of(&instruction);
+  if (auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction)) {
+    const auto& from = incoming_.find(phi)->second;
+    Parts values;
+    for (auto* slot : from) values.push_back(builder_.CreateLoad(slot->getAllocatedType(), slot));
+    if (shape.is_uniform()) return set_scalar(instruction, values.front());
+    if (!shape.is_spaced()) return set_wide(instruction, std::move(values));
+    (is_local_ ? local_bases_ : scalars_)[phi] = values.front();
+    if (const auto slot = slots_.find(phi); is_local_ && slot != slots_.end()) builder_.CreateStore(values.front(), slot->second.front());
+    return;
+  }
+  if (llvm::isa<llvm::AllocaInst>(instruction)) return;
+  if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+    // The iterations, which only lanes that run separately need.
+    if (shapes_.member(store->getPointerOperand()) || is_for_request(*store)) return;
+    return widen_store(*store);
+  }
+  if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+    if (requested_service(instruction)) {
+      if (!widen_service(*call)) refuse("a request that vectors do not know");
+      return;
+    }
+    const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(call);
+    if (intrinsic != nullptr && is_remark(*intrinsic)) return;
+    if (intrinsic != nullptr && (intrinsic->getIntrinsicID() == llvm::Intrinsic::trap || intrinsic->getIntrinsicID() == llvm::Intrinsic::ubsantrap))
+      return give_up(0);
+    if (auto* fill = llvm::dyn_cast<llvm::MemSetInst>(call)) return widen_fill(*fill);
+    if (call->isInlineAsm() || call->getCalledFunction() == nullptr) return refuse("a call that is not known");
+  }
+  if (instruction.getType()->isVoidTy()) return lane_by_lane(instruction);
+  if (shape.is_uniform()) {
+    if (shape.is_absolute) return set_scalar(instruction, llvm::ConstantInt::get(instruction.getType(), static_cast<std::uint64_t>(shape.first), true));
+    auto* copy = instruction.clone();
+    for (auto& operand : copy->operands()) {
+      if (!llvm::isa<llvm::Function>(operand.get()) && !operand->getType()->isMetadataTy()) operand.set(scalar(operand.get()));
+    }
+    copy->setDebugLoc({});
+    return set_scalar(instruction, builder_.Insert(copy));
+  }
+  // Computed where it is used.
+  if (shape.is_spaced() && !shape.is_assumed) return;
+  if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return widen_load(*load);
+  if (auto* step = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction)) {
+    if (step->getType()->isVectorTy()) return refuse("a vector of addresses");
+    return set_wide(instruction, {stepped(*step, pointers(step->getPointerOperand()), [this](Value* index) { return wide_one(index); }, true)});
+  }
+  if (auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&instruction)) return widen_shuffle(*shuffle);
+  if (auto* insertion = llvm::dyn_cast<llvm::InsertElementInst>(&instruction)) return widen_insertion(*insertion);
+  if (auto* extraction = llvm::dyn_cast<llvm::ExtractElementInst>(&instruction)) return widen_extraction(*extraction);
+  if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+    if (!widen_intrinsic(*call)) lane_by_lane(instruction);
+    return;
+  }
+  if (!widen_simple(instruction)) lane_by_lane(instruction);
+}
+
+// Operations without memory whose components do not depend on each other.
+bool Widener::widen_simple(llvm::Instruction& instruction) {
+  if (auto* element = llvm::dyn_cast<llvm::ExtractValueInst>(&instruction)) {
+    if (element->getNumIndices() != 1 || !element->getAggregateOperand()->getType()->isStructTy()) return false;
+    std::size_t first = 0;
+    for (unsigned index = 0; index < element->getIndices().front(); ++index)
+      first += components(element->getAggregateOperand()->getType()->getStructElementType(index)).size();
+    const Parts all = wide(element->getAggregateOperand());
+    const std::size_t count = components(element->getType()).size();
+    set_wide(instruction, Parts(all.begin() + static_cast<std::ptrdiff_t>(first), all.begin() + static_cast<std::ptrdiff_t>(first + count)));
+    return true;
+  }
+  if (instruction.getType()->isAggregateType()) return false;
+  if (llvm::isa<llvm::BitCastInst>(instruction)) {
+    set_wide(instruction, reinterpreted(wide(instruction.getOperand(0)), instruction.getOperand(0)->getType(), instruction.getType()));
+    return true;
+  }
+  const bool is_known = llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::CmpInst, llvm::CastInst, llvm::SelectInst, llvm::FreezeInst>(instruction);
+  if (!is_known) return false;
+  llvm::SmallVector<Parts> operands;
+  for (auto& operand : instruction.operands()) operands.push_back(wide(operand.get()));
+  Parts result;
+  for (std::size_t part = 0; part < components(instruction.getType()).size(); ++part) {
+    llvm::SmallVector<Value*> of_part;
+    for (const Parts& parts : operands) of_part.push_back(parts.size() == 1 ? parts.front() : parts[part]);
+    result.push_back(operate(instruction, of_part));
+  }
+  set_wide(instruction, std::move(result));
+  return true;
+}
+
+// To nearest even; a NaN becomes a quiet NaN (__truncsfbf2 of metal/shader/entry.h).
+llvm::Value* Widener::rounded_to_bfloat(Value* single) {
+  auto* words = vector_of(builder_.getInt32Ty());
+  const auto word = [&](std::uint32_t value) { return llvm::ConstantInt::get(words, value); };
+  auto* bits = builder_.CreateBitCast(single, words);
+  auto* upper = builder_.CreateLShr(bits, word(16));
+  auto* nan = builder_.CreateOr(upper, word(0x40));
+  auto* rounded = builder_.CreateLShr(builder_.CreateAdd(builder_.CreateAdd(bits, word(0x7fff)), builder_.CreateAnd(upper, word(1))), word(16));
+  auto* chosen = builder_.CreateSelect(builder_.CreateFCmpUNO(single, single), nan, rounded);
+  return builder_.CreateBitCast(builder_.CreateTrunc(chosen, vector_of(builder_.getInt16Ty())), vector_of(builder_.getBFloatTy()));
+}
+
+llvm::Value* Widener::operate(llvm::Instruction& instruction, llvm::ArrayRef<Value*> operands) {
+  auto* type = vector_of(instruction.getType()->getScalarType());
+  const auto widened = [&](Value* value) {
+    if (!value->getType()->getScalarType()->isBFloatTy()) return builder_.CreateFPExt(value, vector_of(builder_.getFloatTy()));
+    auto* bits = builder_.CreateZExt(builder_.CreateBitCast(value, vector_of(builder_.getInt16Ty())), vector_of(builder_.getInt32Ty()));
+    return builder_.CreateBitCast(builder_.CreateShl(bits, 16), vector_of(builder_.getFloatTy()));
+  };
+  const auto narrowed = [&](Value* single) {
+    return type->getScalarType()->isBFloatTy() ? rounded_to_bfloat(single) : builder_.CreateFPTrunc(single, type);
+  };
+  if (const auto* cast = llvm::dyn_cast<llvm::CastInst>(&instruction)) {
+    const auto* from = cast->getSrcTy()->getScalarType();
+    const auto* to = type->getScalarType();
+    Value* value = operands[0];
+    if (from->isBFloatTy() && !cast->isNoopCast(data_)) {
+      value = widened(value);
+      if (cast->getOpcode() == llvm::Instruction::FPExt) return to->isFloatTy() ? value : builder_.CreateFPExt(value, type);
+    }
+    if (to->isBFloatTy() && !cast->isNoopCast(data_)) {
+      if (!from->isFloatTy()) return nullptr;
+      return rounded_to_bfloat(value);
+    }
+    auto* result = builder_.CreateCast(cast->getOpcode(), value, type);
+    return result;
+  }
+  const bool is_arithmetic = llvm::isa<llvm::FPMathOperator>(instruction) && !llvm::isa<llvm::SelectInst, llvm::PHINode>(instruction) &&
+                             instruction.getOpcode() != llvm::Instruction::FNeg;
+  if (is_arithmetic && is_small_float(operands[0]->getType()->getScalarType())) {
+    llvm::SmallVector<Value*> singles;
+    for (auto* operand : operands) singles.push_back(widened(operand));
+    if (auto* comparison = llvm::dyn_cast<llvm::FCmpInst>(&instruction)) return builder_.CreateFCmp(comparison->getPredicate(), singles[0], singles[1]);
+    return narrowed(builder_.CreateBinOp(llvm::cast<llvm::BinaryOperator>(instruction).getOpcode(), singles[0], singles[1]));
+  }
+  Value* result = nullptr;
+  if (const auto* binary = llvm::dyn_cast<llvm::BinaryOperator>(&instruction)) {
+    result = builder_.CreateBinOp(binary->getOpcode(), operands[0], operands[1]);
+  } else if (const auto* unary = llvm::dyn_cast<llvm::UnaryOperator>(&instruction)) {
+    result = builder_.CreateUnOp(unary->getOpcode(), operands[0]);
+  } else if (const auto* comparison = llvm::dyn_cast<llvm::CmpInst>(&instruction)) {
+    result = builder_.CreateCmp(comparison->getPredicate(), operands[0], operands[1]);
+  } else if (llvm::isa<llvm::SelectInst>(instruction)) {
+    result = builder_.CreateSelect(operands[0], operands[1], operands[2]);
+  } else {
+    result = builder_.CreateFreeze(operands[0]);
+  }
+  return result;
+}
+
+// The same bytes as another type.
+Widener::Parts Widener::reinterpreted(const Parts& parts, llvm::Type* from, llvm::Type* to) {
+  const auto wanted = components(to);
+  if (wanted.size() == parts.size()) {
+    Parts result;
+    for (auto* part : parts) result.push_back(builder_.CreateBitCast(part, vector_of(wanted.front())));
+    return result;
+  }
+  if (!llvm::isPowerOf2_64(parts.size()) || !llvm::isPowerOf2_64(wanted.size())) {
+    refuse("a vector of " + llvm::Twine(std::max(parts.size(), wanted.size())) + " components as one of " +
+           llvm::Twine(std::min(parts.size(), wanted.size())));
+    Parts result;
+    for (auto* type : wanted) result.push_back(llvm::PoisonValue::get(vector_of(type)));
+    return result;
+  }
+  static_cast<void>(from);
+  auto* all = interleaved(parts);
+  auto* type = llvm::FixedVectorType::get(wanted.front(), static_cast<unsigned>(abi::kLanes * wanted.size()));
+  return deinterleaved(builder_.CreateBitCast(all, type), wanted.size());
+}
+
+void Widener::widen_shuffle(llvm::ShuffleVectorInst& shuffle) {
+  Parts all = wide(shuffle.getOperand(0));
+  all.append(wide(shuffle.getOperand(1)));
+  Parts result;
+  for (const int index : shuffle.getShuffleMask()) {
+    result.push_back(index < 0 ? llvm::PoisonValue::get(vector_of(shuffle.getType()->getElementType())) : all[static_cast<std::size_t>(index)]);
+  }
+  set_wide(shuffle, std::move(result));
+}
+
+void Widener::widen_insertion(llvm::InsertElementInst& insertion) {
+  Parts parts = wide(insertion.getOperand(0));
+  auto* value = wide_one(insertion.getOperand(1));
+  if (const auto* index = llvm::dyn_cast<llvm::ConstantInt>(insertion.getOperand(2))) {
+    if (index->getZExtValue() < parts.size()) parts[index->getZExtValue()] = value;
+  } else {
+    auto* place = wide_one(insertion.getOperand(2));
+    for (std::size_t part = 0; part < parts.size(); ++part)
+      parts[part] = builder_.CreateSelect(builder_.CreateICmpEQ(place, llvm::ConstantInt::get(place->getType(), part)), value, parts[part]);
+  }
+  set_wide(insertion, std::move(parts));
+}
+
+void Widener::widen_extraction(llvm::ExtractElementInst& extraction) {
+  const Parts parts = wide(extraction.getVectorOperand());
+  if (const auto* index = llvm::dyn_cast<llvm::ConstantInt>(extraction.getIndexOperand())) {
+    return set_wide(extraction, {index->getZExtValue() < parts.size() ? parts[index->getZExtValue()] : llvm::PoisonValue::get(parts.front()->getType())});
+  }
+  auto* place = wide_one(extraction.getIndexOperand());
+  Value* result = parts.front();
+  for (std::size_t part = 1; part < parts.size(); ++part)
+    result = builder_.CreateSelect(builder_.CreateICmpEQ(place, llvm::ConstantInt::get(place->getType(), part)), parts[part], result);
+  set_wide(extraction, {result});
+}
+
+bool Widener::widen_intrinsic(llvm::CallBase& call) {
+  const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&call);
+  if (intrinsic == nullptr || call.getType()->isAggregateType()) return false;
+  const auto which = intrinsic->getIntrinsicID();
+  const bool is_bits = which == llvm::Intrinsic::fabs || which == llvm::Intrinsic::copysign;
+  auto* element = call.getType()->getScalarType();
+  const bool is_small = is_small_float(element) || (call.arg_size() > 0 && is_small_float(call.getArgOperand(0)->getType()->getScalarType()));
+  if (!llvm::isTriviallyVectorizable(which)) return false;
+  if (is_small && !is_bits && !(is_right_in_single(which) && is_small_float(element))) return false;
+  if (element->isBFloatTy() && is_bits) return false;
+  const std::size_t count = components(call.getType()).size();
+  llvm::SmallVector<Parts> operands;
+  for (unsigned index = 0; index < call.arg_size(); ++index) {
+    if (llvm::isVectorIntrinsicWithScalarOpAtArg(which, index)) {
+      if (!shapes_.is_uniform(call.getArgOperand(index))) return false;
+      operands.push_back({scalar(call.getArgOperand(index))});
+    } else {
+      operands.push_back(wide(call.getArgOperand(index)));
+    }
+  }
+  const bool in_single = is_small && !is_bits;
+  auto* single = vector_of(builder_.getFloatTy());
+  Parts result;
+  for (std::size_t part = 0; part < count; ++part) {
+    llvm::SmallVector<Value*> arguments;
+    for (const Parts& parts : operands) {
+      auto* value = parts.size() == 1 ? parts.front() : parts[part];
+      if (in_single) {
+        value = value->getType()->getScalarType()->isBFloatTy()
+                    ? builder_.CreateBitCast(builder_.CreateShl(builder_.CreateZExt(builder_.CreateBitCast(value, vector_of(builder_.getInt16Ty())),
+                                                                                    vector_of(builder_.getInt32Ty())),
+                                                                16),
+                                             single)
+                    : builder_.CreateFPExt(value, single);
+      }
+      arguments.push_back(value);
+    }
+    auto* type = in_single ? single : vector_of(element);
+    llvm::SmallVector<llvm::Type*> types;
+    if (llvm::isVectorIntrinsicWithOverloadTypeAtArg(which, -1)) types.push_back(type);
+    for (unsigned index = 0; index < arguments.size(); ++index) {
+      if (llvm::isVectorIntrinsicWithOverloadTypeAtArg(which, static_cast<int>(index))) types.push_back(arguments[index]->getType());
+    }
+    auto* declared = llvm::Intrinsic::getDeclaration(into_.getParent(), which, types);
+    Value* value = builder_.CreateCall(declared, arguments);
+    if (in_single) value = element->isBFloatTy() ? rounded_to_bfloat(value) : builder_.CreateFPTrunc(value, vector_of(element));
+    result.push_back(value);
+  }
+  set_wide(call, std::move(result));
+  return true;
+}
+
+// Calls `body` for each lane that runs the current block, ascending, in a loop of the emitted code.
+void Widener::for_each_lane(llvm::function_ref<void(Value* lane)> body) {
+  auto* start = builder_.GetInsertBlock();
+  auto* loop = new_block("lane");
+  auto* after = new_block("lanes.done");
+  auto* type = builder_.getInt32Ty();
+  auto* bits = bits_of_lanes();
+  builder_.CreateBr(loop);
+  builder_.SetInsertPoint(loop);
+  auto* rest = builder_.CreatePHI(type, 2);
+  rest->addIncoming(bits, start);
+  auto* lane = builder_.CreateZExt(builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, rest, builder_.getTrue()), builder_.getInt64Ty());
+  body(lane);
+  auto* next = builder_.CreateAnd(rest, builder_.CreateSub(rest, builder_.getInt32(1)));
+  rest->addIncoming(next, builder_.GetInsertBlock());
+  builder_.CreateCondBr(builder_.CreateICmpNE(next, builder_.getInt32(0)), loop, after);
+  builder_.SetInsertPoint(after);
+}
+
+// Room for one component of all lanes, until release_arrays().
+llvm::AllocaInst* Widener::array_of(llvm::Type* element) {
+  auto& free = free_arrays_[element];
+  llvm::AllocaInst* array = nullptr;
+  if (free.empty()) {
+    array = entry_.CreateAlloca(llvm::ArrayType::get(element, abi::kLanes));
+    array->setAlignment(llvm::Align(64));
+  } else {
+    array = free.pop_back_val();
+  }
+  used_arrays_[element].push_back(array);
+  return array;
+}
+
+void Widener::release_arrays() {
+  for (auto& [type, arrays] : used_arrays_) {
+    free_arrays_[type].append(arrays);
+    arrays.clear();
+  }
+}
+
+// Runs the instruction once for each lane, with the lane's own operands.
+void Widener::lane_by_lane(llvm::Instruction& instruction) {
+  struct Operand {
+    Value* scalar = nullptr;
+    llvm::Type* type = nullptr;
+    llvm::SmallVector<llvm::AllocaInst*> arrays;
+  };
+  // <32 x i1> has no such array in memory.
+  const auto stored_type = [&](llvm::Type* type) { return type->isIntegerTy(1) ? builder_.getInt8Ty() : type; };
+  llvm::SmallVector<Operand> operands;
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  const unsigned count = call != nullptr ? call->arg_size() : instruction.getNumOperands();
+  for (unsigned index = 0; index < count; ++index) {
+    auto* value = instruction.getOperand(index);
+    Operand& operand = operands.emplace_back();
+    operand.type = value->getType();
+    if (shapes_.is_uniform(value)) {
+      operand.scalar = scalar(value);
+      continue;
+    }
+    for (auto* part : wide(value)) {
+      auto* element = part->getType()->getScalarType();
+      auto* array = array_of(stored_type(element));
+      builder_.CreateStore(element->isIntegerTy(1) ? builder_.CreateZExt(part, vector_of(builder_.getInt8Ty())) : part, array);
+      operand.arrays.push_back(array);
+    }
+  }
+  llvm::SmallVector<llvm::AllocaInst*> results;
+  const auto types = instruction.getType()->isVoidTy() ? llvm::SmallVector<llvm::Type*, 4>{} : components(instruction.getType());
+  for (auto* type : types) results.push_back(array_of(stored_type(type)));
+  for_each_lane([&](Value* lane) {
+    const auto slot = [&](llvm::AllocaInst* array) { return builder_.CreateGEP(array->getAllocatedType(), array, {builder_.getInt64(0), lane}); };
+    const auto element = [&](llvm::AllocaInst* array, llvm::Type* type) -> Value* {
+      auto* loaded = builder_.CreateLoad(llvm::cast<llvm::ArrayType>(array->getAllocatedType())->getElementType(), slot(array));
+      return type->isIntegerTy(1) ? builder_.CreateTrunc(loaded, type) : loaded;
+    };
+    auto* copy = instruction.clone();
+    for (unsigned index = 0; index < count; ++index) {
+      const Operand& operand = operands[index];
+      Value* value = operand.scalar;
+      if (value == nullptr && operand.type->isVectorTy()) {
+        value = llvm::PoisonValue::get(operand.type);
+        for (unsigned part = 0; part < operand.arrays.size(); ++part)
+          value = builder_.CreateInsertElement(value, element(operand.arrays[part], operand.type->getScalarType()), part);
+      } else if (value == nullptr && !operand.type->isAggregateType()) {
+        value = element(operand.arrays.front(), operand.type);
+      } else if (value == nullptr) {
+        refuse("an operation on a struct");
+        value = llvm::PoisonValue::get(operand.type);
+      }
+      copy->setOperand(index, value);
+    }
+    copy->setDebugLoc({});
+    copy->dropUnknownNonDebugMetadata();
+    auto* result = builder_.Insert(copy);
+    std::size_t at = 0;
+    const auto keep = [&](Value* value) {
+      if (value->getType()->isIntegerTy(1)) value = builder_.CreateZExt(value, builder_.getInt8Ty());
+      builder_.CreateStore(value, slot(results[at++]));
+    };
+    const auto keep_parts = [&](Value* value) {
+      if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType())) {
+        for (unsigned part = 0; part < vector->getNumElements(); ++part) keep(builder_.CreateExtractElement(value, part));
+      } else {
+        keep(value);
+      }
+    };
+    if (auto* record = llvm::dyn_cast<llvm::StructType>(instruction.getType())) {
+      for (unsigned part = 0; part < record->getNumElements(); ++part) keep_parts(builder_.CreateExtractValue(result, part));
+    } else if (!instruction.getType()->isVoidTy()) {
+      keep_parts(result);
+    }
+  });
+  Parts parts;
+  for (std::size_t index = 0; index < types.size(); ++index) {
+    auto* loaded = builder_.CreateLoad(vector_of(stored_type(types[index])), results[index]);
+    parts.push_back(types[index]->isIntegerTy(1) ? builder_.CreateTrunc(loaded, vector_of(types[index])) : loaded);
+  }
+  release_arrays();
+  if (!types.empty()) set_wide(instruction, std::move(parts));
+}
+
+}  // namespace assay::metal::pass

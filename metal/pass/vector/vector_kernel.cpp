@@ -1,0 +1,97 @@
+// Makes the vector form of a kernel.
+#include "metal/pass/vector/vector_kernel.h"
+
+#include <llvm/Analysis/AliasAnalysis.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/PostDominators.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/FixIrreducible.h>
+#include <llvm/Transforms/Utils/LCSSA.h>
+#include <llvm/Transforms/Utils/LoopSimplify.h>
+#include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
+
+#include "metal/pass/program_order.h"
+#include "metal/pass/vector/widener.h"
+
+namespace assay::metal::pass {
+namespace {
+
+template <typename Run>
+void with_passes(llvm::Function& function, Run&& add) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::FunctionPassManager passes;
+  add(passes);
+  passes.run(function, functions);
+}
+
+llvm::Function* empty_like(llvm::Function& lane) {
+  auto* function = llvm::Function::Create(lane.getFunctionType(), llvm::GlobalValue::InternalLinkage, "__assay_vector_entry", lane.getParent());
+  function->setAttributes(lane.getAttributes());
+  function->addFnAttr("prefer-vector-width", "512");
+  function->addFnAttr("min-legal-vector-width", "512");
+  return function;
+}
+
+}  // namespace
+
+VectorKernel make_vector_kernel(llvm::Function& lane, llvm::GlobalVariable& services) {
+  VectorKernel result;
+  llvm::ValueToValueMapTy copied;
+  auto* copy = llvm::CloneFunction(&lane, copied);
+  with_passes(*copy, [](llvm::FunctionPassManager& passes) {
+    passes.addPass(llvm::UnifyFunctionExitNodesPass());
+    passes.addPass(llvm::FixIrreduciblePass());
+    passes.addPass(llvm::LoopSimplifyPass());
+    passes.addPass(llvm::LCSSAPass());
+  });
+  {
+    llvm::DominatorTree dominators(*copy);
+    llvm::LoopInfo loops(dominators);
+    llvm::PostDominatorTree joins(*copy);
+    const Shapes shapes(*copy, loops, joins);
+    auto* vector = empty_like(lane);
+    result.needs_rows = shapes.needs_rows();
+    result.refusal = Widener(*copy, *vector, shapes, loops, blocks_in_program_order(*copy, loops), services).run();
+    if (result.refusal.empty()) {
+      result.entry = vector;
+    } else {
+      vector->deleteBody();
+      vector->eraseFromParent();
+    }
+  }
+  copy->eraseFromParent();
+  if (result.entry == nullptr) return result;
+  std::string mistake;
+  llvm::raw_string_ostream stream(mistake);
+  if (llvm::verifyFunction(*result.entry, &stream)) {
+    result.refusal = "internal: " + mistake;
+    result.entry->eraseFromParent();
+    result.entry = nullptr;
+    return result;
+  }
+  with_passes(*result.entry, [](llvm::FunctionPassManager& passes) {
+    passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+    passes.addPass(llvm::EarlyCSEPass(true));
+    passes.addPass(llvm::InstCombinePass());
+    passes.addPass(llvm::SimplifyCFGPass());
+  });
+  return result;
+}
+
+}  // namespace assay::metal::pass
