@@ -5,11 +5,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <optional>
 
 #include "math/exact_value.h"
 #include "math/exponential.h"
-#include "math/kernel_functions.h"
 
 namespace assay::math {
 namespace {
@@ -37,37 +35,6 @@ double decided(long double guess, Exact exact, Doubles... arguments) {
   return nearest(exact, arguments...);
 }
 
-// A kernel's number has at most 24 bits. Rounding a double to it is in doubt only if the double lies within the C library's error of the
-// middle between two floats, a multiple of 2^28 units in its last place. glibc's manual states an error of at most 4 units for the
-// functions used here.
-constexpr std::uint64_t kGrid = std::uint64_t{1} << 28;
-constexpr std::uint64_t kLibraryError = 32;
-
-bool is_in_doubt(double guess) { return ((std::bit_cast<std::uint64_t>(guess) + kLibraryError) & (kGrid - 1)) <= 2 * kLibraryError; }
-
-// Frequent results that MPFR would otherwise always decide.
-std::optional<double> known(ExactFunction1 exact, double x) {
-  // 1 - tanh(20) is 8.5e-18, a thirteenth of a unit in the last place.
-  if (exact == mpfr_tanh && std::abs(x) >= 20.0) return std::copysign(1.0 - 0x1p-53, x);
-  if (exact == mpfr_exp2 && std::nearbyint(x) == x && std::abs(x) <= 1000.0) return std::ldexp(1.0, static_cast<int>(x));
-  return std::nullopt;
-}
-std::optional<double> known(ExactFunction2, double, double) { return std::nullopt; }
-
-template <typename Exact, typename... Doubles>
-[[gnu::noinline]] double settled(double guess, Exact exact, Doubles... arguments) {
-  if (std::isnan(guess)) return is_any_nan(arguments...) ? guess : std::bit_cast<double>(kInvalid);
-  // Poles, overflow, zeros, underflow, and results that are exact at 0 in every C library.
-  if (std::isinf(guess) || guess == 0.0 || ((arguments == 0.0) && ...)) return guess;
-  if (const auto value = known(exact, arguments...)) return *value;
-  return to_odd(exact, arguments...);
-}
-
-template <typename Exact, typename... Doubles>
-double for_kernels(double guess, Exact exact, Doubles... arguments) {
-  return is_in_doubt(guess) ? settled(guess, exact, arguments...) : guess;
-}
-
 }  // namespace
 
 #define ASSAY_MATH_DEFINE_1(name) \
@@ -77,6 +44,8 @@ double for_kernels(double guess, Exact exact, Doubles... arguments) {
 ASSAY_MATH_GUESSED_KERNEL_FUNCTIONS_1(ASSAY_MATH_DEFINE_1)
 ASSAY_MATH_DEFINE_1(erfc)
 ASSAY_MATH_KERNEL_FUNCTIONS_2(ASSAY_MATH_DEFINE_2)
+#undef ASSAY_MATH_DEFINE_1
+#undef ASSAY_MATH_DEFINE_2
 
 double exp(double x) {
   if (std::abs(x) <= kLargestGuessedExp) {
@@ -102,14 +71,3 @@ double expm1(double x) {
 }
 
 }  // namespace assay::math
-
-#define ASSAY_MATH_FOR_KERNELS_1(name)                                                               \
-  double assay_math_##name(double x) { return assay::math::for_kernels(::name(x), mpfr_##name, x); } \
-  double assay_math_exact_##name(double x) { return assay::math::name(x); }
-#define ASSAY_MATH_FOR_KERNELS_2(name)                                                                               \
-  double assay_math_##name(double x, double y) { return assay::math::for_kernels(::name(x, y), mpfr_##name, x, y); } \
-  double assay_math_exact_##name(double x, double y) { return assay::math::name(x, y); }
-extern "C" {
-ASSAY_MATH_KERNEL_FUNCTIONS_1(ASSAY_MATH_FOR_KERNELS_1)
-ASSAY_MATH_KERNEL_FUNCTIONS_2(ASSAY_MATH_FOR_KERNELS_2)
-}

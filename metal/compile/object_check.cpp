@@ -274,7 +274,7 @@ namespace {
 
 bool may_be_called(std::string_view name) {
   static const std::set<std::string_view> of_math = {
-#define ASSAY_OBJECT_NAMES(function) std::string_view("assay_math_" #function), std::string_view("assay_math_exact_" #function),
+#define ASSAY_OBJECT_NAMES(function) "assay_math_" #function, "assay_math_exact_" #function, "assay_math_batch_" #function,
       ASSAY_MATH_KERNEL_FUNCTIONS_1(ASSAY_OBJECT_NAMES) ASSAY_MATH_KERNEL_FUNCTIONS_2(ASSAY_OBJECT_NAMES)
 #undef ASSAY_OBJECT_NAMES
   };

@@ -188,32 +188,42 @@ inline T powr(T x, T y) {
 }
 
 // sin and cos of pi * r for |r| <= 1/4. The reductions are exact, so results keep their relative accuracy.
-inline double sine_of_pi_times(double r) { return library::__assay_sin(__builtin_bit_cast(double, pi_bits) * r); }
-inline double cosine_of_pi_times(double r) { return library::__assay_cos(__builtin_bit_cast(double, pi_bits) * r); }
+struct rounded_next {
+  static double sine(double x) { return library::__assay_sin(x); }
+  static double cosine(double x) { return library::__assay_cos(x); }
+};
+struct divided_next {
+  static double sine(double x) { return library::__assay_exact_sin(x); }
+  static double cosine(double x) { return library::__assay_exact_cos(x); }
+};
+template <class Library>
 inline double sinpi_double(double x) {
+  const double pi = __builtin_bit_cast(double, pi_bits);
   double r = x - 2 * __builtin_rint(x / 2);     // [-1, 1]
   if (r == 0) return __builtin_copysign(r, x);  // as in IEEE 754: -0 at -0 and at negative integers
   if (__builtin_fabs(r) > (double)0.5f) r = __builtin_copysign((double)1.0f, r) - r;
-  if (__builtin_fabs(r) <= (double)0.25f) return sine_of_pi_times(r);
-  return __builtin_copysign(cosine_of_pi_times((double)0.5f - __builtin_fabs(r)), r);
+  if (__builtin_fabs(r) <= (double)0.25f) return Library::sine(pi * r);
+  return __builtin_copysign(Library::cosine(pi * ((double)0.5f - __builtin_fabs(r))), r);
 }
+template <class Library>
 inline double cospi_double(double x) {
+  const double pi = __builtin_bit_cast(double, pi_bits);
   const double r = __builtin_fabs(x - 2 * __builtin_rint(x / 2));  // [0, 1]
   const double s = r > (double)0.5f ? 1 - r : r;
-  const double c = s <= (double)0.25f ? cosine_of_pi_times(s) : sine_of_pi_times((double)0.5f - s);
+  const double c = s <= (double)0.25f ? Library::cosine(pi * s) : Library::sine(pi * ((double)0.5f - s));
   return r > (double)0.5f ? -c : c;
 }
 template <class T>
 inline T sinpi(T x) {
-  return round_once<T>(sinpi_double(double(x)));
+  return round_once<T>(sinpi_double<rounded_next>(double(x)));
 }
 template <class T>
 inline T cospi(T x) {
-  return round_once<T>(cospi_double(double(x)));
+  return round_once<T>(cospi_double<rounded_next>(double(x)));
 }
 template <class T>
 inline T tanpi(T x) {
-  return round_once<T>(sinpi_double(double(x)) / cospi_double(double(x)));
+  return round_once<T>(sinpi_double<divided_next>(double(x)) / cospi_double<divided_next>(double(x)));
 }
 template <class T>
 inline T sincos(T x, __private T& cosine) {

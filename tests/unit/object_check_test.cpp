@@ -108,6 +108,15 @@ TEST_F(ObjectCheck, DataIsReadThroughItsRelocations) {
   EXPECT_FALSE(object.array<std::uint64_t>(table, ~std::size_t{0}));
 }
 
+TEST_F(ObjectCheck, BatchesOfMathMayBeCalled) {
+  EXPECT_EQ(
+      complaint(built("extern \"C\" { void assay_math_batch_exp(const double*, double*); void assay_math_batch_pow(const double*, const "
+                      "double*, double*); void f(double* x) { assay_math_batch_exp(x, x); assay_math_batch_pow(x, x, x); } }")),
+      "");
+  EXPECT_THAT(complaint_about("extern \"C\" { void assay_math_batch_none(double*); void f(double* x) { assay_math_batch_none(x); } }"),
+              HasSubstr("'assay_math_batch_none'"));
+}
+
 TEST_F(ObjectCheck, CodeThatLoadingRunsIsRefused) {
   EXPECT_THAT(complaint_about("volatile int n; __attribute__((constructor)) void f() { n = 1; }"), HasSubstr("an initialiser"));
   EXPECT_THAT(complaint_about("volatile int n; __attribute__((destructor)) void f() { n = 1; }"), HasSubstr("a finaliser"));

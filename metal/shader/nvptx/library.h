@@ -63,7 +63,7 @@ ASSAY_PROVIDE(atanh, assay_mathematics::atanh)
 __attribute__((const, used)) inline double assay_math_pow(double x, double y) { return assay_mathematics::pow(x, y); }
 __attribute__((const, used)) inline double assay_math_atan2(double y, double x) { return assay_mathematics::atan2(y, x); }
 
-// Of these, kernels use only the value of pow, in conversions from and to sRGB: its error is a few units in the last place.
+// tanpi uses those of sin and cos, conversions from and to sRGB that of pow: their errors are a few units in the last place.
 __attribute__((const, used)) inline double assay_math_exact_sin(double x) { return assay_mathematics::sin(x); }
 __attribute__((const, used)) inline double assay_math_exact_cos(double x) { return assay_mathematics::cos(x); }
 __attribute__((const, used)) inline double assay_math_exact_pow(double x, double y) { return assay_mathematics::pow(x, y); }
