@@ -100,7 +100,7 @@ void Widener::widen(llvm::Instruction& instruction) {
   if (auto* insertion = llvm::dyn_cast<llvm::InsertElementInst>(&instruction)) return widen_insertion(*insertion);
   if (auto* extraction = llvm::dyn_cast<llvm::ExtractElementInst>(&instruction)) return widen_extraction(*extraction);
   if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
-    if (!widen_intrinsic(*call)) lane_by_lane(instruction);
+    if (!widen_intrinsic(*call) && !widen_library_function(*call)) lane_by_lane(instruction);
     return;
   }
   if (!widen_simple(instruction)) lane_by_lane(instruction);
@@ -251,6 +251,32 @@ void Widener::widen_extraction(llvm::ExtractElementInst& extraction) {
   for (std::size_t part = 1; part < parts.size(); ++part)
     result = builder_.CreateSelect(builder_.CreateICmpEQ(place, llvm::ConstantInt::get(place->getType(), part)), parts[part], result);
   set_wide(extraction, {result});
+}
+
+// A function of math/kernel_functions.h, of all lanes at once.
+bool Widener::widen_library_function(llvm::CallBase& call) {
+  constexpr llvm::StringLiteral kPrefix = "assay_math_";
+  llvm::StringRef name = call.getCalledFunction()->getName();
+  if (!name.consume_front(kPrefix) || name.starts_with("exact_") || !call.getType()->isDoubleTy()) return false;
+  llvm::SmallVector<Value*> arguments;
+  for (auto& argument : call.args()) {
+    // The other lanes get a number that takes no longer than any.
+    auto* values = wide_one(argument.get());
+    if (lanes_ != nullptr) values = builder_.CreateSelect(lanes_, values, llvm::ConstantFP::get(values->getType(), 1.0));
+    arguments.push_back(array_of(builder_.getDoubleTy()));
+    builder_.CreateStore(values, arguments.back());
+  }
+  auto* results = array_of(builder_.getDoubleTy());
+  arguments.push_back(results);
+  const llvm::SmallVector<llvm::Type*> types(arguments.size(), builder_.getPtrTy());
+  auto function = into_.getParent()->getOrInsertFunction((kPrefix + "batch_" + name).str(), llvm::FunctionType::get(builder_.getVoidTy(), types, false));
+  auto* batch = builder_.CreateCall(function, arguments);
+  batch->addFnAttr(llvm::Attribute::NoUnwind);
+  batch->setMemoryEffects(llvm::MemoryEffects::argMemOnly());
+  for (unsigned index = 0; index < arguments.size(); ++index) batch->addParamAttr(index, llvm::Attribute::NoCapture);
+  set_wide(call, {builder_.CreateLoad(vector_of(builder_.getDoubleTy()), results)});
+  release_arrays();
+  return true;
 }
 
 bool Widener::widen_intrinsic(llvm::CallBase& call) {

@@ -78,6 +78,7 @@ class Widener {
   void widen_insertion(llvm::InsertElementInst& insertion);
   void widen_extraction(llvm::ExtractElementInst& extraction);
   bool widen_intrinsic(llvm::CallBase& call);
+  bool widen_library_function(llvm::CallBase& call);
   void lane_by_lane(llvm::Instruction& instruction);
   void for_each_lane(llvm::function_ref<void(Value* lane)> body);
   llvm::AllocaInst* array_of(llvm::Type* element);
