@@ -72,6 +72,7 @@ struct ArgumentLayout {
   std::string file;
   std::uint32_t line = 0;
   std::vector<BoundArgument> arguments;
+  std::string vector_refusal;                // why SIMD-groups of the kernel cannot run as vectors (metal/engine.h); empty if they can
   std::size_t static_threadgroup_bytes = 0;  // threadgroup variables declared in the kernel's body
   std::uint32_t max_total_threads = 1024;    // [[max_total_threads_per_threadgroup(n)]], else Metal's limit
   std::vector<ConstantTable> tables = {};    // that the function reads

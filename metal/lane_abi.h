@@ -114,8 +114,8 @@ enum Service : std::uint32_t {
   // From here on for vector code, which calls them once for a SIMD-group, with the first of its lanes. `lanes` has the bits of those that
   // meet; arrays have an element for each lane.
   kVectorMeet,         // (lanes, finished lanes, words, results): any other service; `words` has 32 words for each of its arguments
-  kVectorReduceWord,   // (lanes, values): kSimdReduceWord; results replace the values
-  kVectorShuffleWord,  // (lanes, values, arguments): kSimdShuffleWord
+  kVectorReduceWord,   // (lanes, operation, values): a reduction of one word, with Site::operation; results replace the values
+  kVectorShuffleWord,  // (lanes, operation, values, arguments): the same for a shuffle without a fill
   kVectorYield,        // (): another SIMD-group may run
   kVectorGiveUp,       // (): does not return; the threadgroup runs again, lane by lane
   kServiceCount

@@ -123,6 +123,18 @@ std::string memory_text(const Group& group, bool is_listing) {
                      is_sized ? ", plus what the host sets for its arguments" : "");
 }
 
+// Why the kernel runs lane by lane.
+std::string engine_text(const Group& group, bool is_listing) {
+  std::string text;
+  std::set<std::string> reasons;
+  for (const InspectedFunction* function : group.functions) {
+    const std::string& reason = function->layout.vector_refusal;
+    if (!is_listing && !reason.empty() && reasons.insert(reason).second)
+      text += fmt::format("    runs lane by lane, several times slower than as vectors: {}\n", reason);
+  }
+  return text;
+}
+
 std::string needs_text(const Group& group, const CompiledLibrary& library) {
   if (group.functions.front()->unset.empty()) return {};
   std::vector<std::string> words = {"needs constants:"};
@@ -141,7 +153,7 @@ std::string group_text(const Group& group, const CompiledLibrary& library, bool 
     return function->declaration.file == first.file && function->declaration.line == first.line;
   });
   if (names.size() > 1 && is_one_place) text = fmt::format("  {} functions, {}:{}\n", names.size(), first.file, first.line);
-  return text + wrapped(names, 4) + needs_text(group, library) + arguments_text(group) + memory_text(group, is_listing);
+  return text + wrapped(names, 4) + needs_text(group, library) + arguments_text(group) + memory_text(group, is_listing) + engine_text(group, is_listing);
 }
 
 // The errors, each cause once.

@@ -53,6 +53,7 @@ Json function_json(const harness::InspectedFunction& function, const CompiledLib
   });
   json["arguments"] = arguments_json(function, is_listing);
   json["threadgroup_bytes"] = function.layout.static_threadgroup_bytes;
+  json["lane_by_lane"] = function.layout.vector_refusal.empty() ? Json(nullptr) : Json(function.layout.vector_refusal);
   json["max_threads"] = function.layout.max_total_threads;
   return json;
 }

@@ -46,6 +46,10 @@ Module::Module(std::filesystem::path path) : path_(std::move(path)) {
   const auto text = address ? object.read_string(*address) : std::nullopt;
   if (!text) throw_of_another_build("one without reflection");
   reflection_ = *text;
+  const auto refusal = object.pointer_at(symbol->address + offsetof(abi::Module, vector_refusal));
+  const auto reason = refusal ? object.read_string(*refusal) : std::nullopt;
+  if (!reason) throw_of_another_build("one without engines");
+  vector_refusal_ = *reason;
   const abi::Module& numbers = all->front();
   description_.version = numbers.version;
   description_.threadgroup_bytes = numbers.threadgroup_bytes;
@@ -167,6 +171,7 @@ ArgumentLayout layout_of(const translate::Kernel& kernel, const Module& of) {
   layout.file = kernel.file;
   layout.line = kernel.line;
   layout.static_threadgroup_bytes = module.threadgroup_bytes;
+  layout.vector_refusal = of.vector_refusal();
   layout.max_total_threads = kernel.max_total_threads;
   layout.tables = parse_tables(of.reflection());
   if (module.max_total_threads != 0) layout.max_total_threads = std::min(layout.max_total_threads, module.max_total_threads);

@@ -26,6 +26,8 @@ class Module {
   // Its numbers, without its pointers, which are null.
   [[nodiscard]] const abi::Module& description() const { return description_; }
   [[nodiscard]] const std::string& reflection() const { return reflection_; }  // in the grammar of pass/reflection.h
+  // Why SIMD-groups of the kernel cannot run as vectors; empty if they can, and under other policies than `native`.
+  [[nodiscard]] const std::string& vector_refusal() const { return vector_refusal_; }
 
   // The code in this process. On the first call it is loaded, and `connect` stores the runtime's functions in its services. They belong to
   // a layer above this one. Throws EnvironmentError.
@@ -35,6 +37,7 @@ class Module {
   std::filesystem::path path_;
   abi::Module description_{};
   std::string reflection_;
+  std::string vector_refusal_;
   mutable std::once_flag loaded_;
   mutable void* handle_ = nullptr;
   mutable const abi::Module* code_ = nullptr;

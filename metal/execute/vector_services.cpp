@@ -120,18 +120,18 @@ void meet(abi::Lane* first, std::uint32_t site, LaneMask lanes, LaneMask finishe
   if (first->yields != 0) threadgroup.yield(group);
 }
 
-void reduce_word(abi::Lane* first, std::uint32_t site, LaneMask lanes, std::uint32_t* values) {
+void reduce_word(abi::Lane* first, LaneMask lanes, std::uint32_t operation, std::uint32_t* values) {
   SimdGroup& group = group_of(first);
   std::memcpy(group.values.data(), values, sizeof group.values);
-  perform_reduce_word(group, lanes, group.threadgroup->module().sites[site].operation);
+  perform_reduce_word(group, lanes, operation);
   std::memcpy(values, group.values.data(), sizeof group.values);
 }
 
-void shuffle_word(abi::Lane* first, std::uint32_t site, LaneMask lanes, std::uint32_t* values, const std::uint32_t* arguments) {
+void shuffle_word(abi::Lane* first, LaneMask lanes, std::uint32_t operation, std::uint32_t* values, const std::uint32_t* arguments) {
   SimdGroup& group = group_of(first);
   std::memcpy(group.values.data(), values, sizeof group.values);
   for_each_lane(group, lanes, [&](Lane& lane) { lane.request.words[0] = arguments[lane.index]; });
-  perform_shuffle_word(group, lanes, group.threadgroup->module().sites[site].operation);
+  perform_shuffle_word(group, lanes, operation);
   std::memcpy(values, group.values.data(), sizeof group.values);
 }
 

@@ -150,23 +150,25 @@ void Lockstep::route_write(llvm::Instruction& instruction, std::uint32_t site) {
   auto* source = copied == nullptr ? nullptr : is_checked_ ? checked_source(*copied) : copied->getSource();
   llvm::IRBuilder<> builder(before);
   builder.SetCurrentDebugLocation(instruction.getDebugLoc());
+  llvm::CallInst* request = nullptr;
   if (store != nullptr) {
     auto* value = store->getValueOperand();
     auto* slot = slot_for(value->getType());
     builder.CreateStore(value, slot);
     const auto bytes = module_.getDataLayout().getTypeStoreSize(value->getType()).getFixedValue();
-    call_service(builder, abi::kStore, site, {destination, slot, builder.getInt64(bytes)}, builder.getVoidTy());
+    request = call_service(builder, abi::kStore, site, {destination, slot, builder.getInt64(bytes)}, builder.getVoidTy());
   } else if (copied != nullptr) {
-    call_service(builder, abi::kStore, site, {destination, source, builder.CreateZExtOrTrunc(copied->getLength(), builder.getInt64Ty())},
-                 builder.getVoidTy());
+    request = call_service(builder, abi::kStore, site,
+                           {destination, source, builder.CreateZExtOrTrunc(copied->getLength(), builder.getInt64Ty())}, builder.getVoidTy());
   } else {
     auto* fill = llvm::cast<llvm::MemSetInst>(memory);
     const auto* length = llvm::dyn_cast<llvm::ConstantInt>(fill->getLength());
     if (length == nullptr) refuse(place_of(instruction), "a fill of shared memory whose length is not a constant");
     auto* slot = slot_for(llvm::ArrayType::get(builder.getInt8Ty(), length->getZExtValue()));
     builder.CreateMemSet(slot, fill->getValue(), length->getZExtValue(), llvm::MaybeAlign(16));
-    call_service(builder, abi::kStore, site, {destination, slot, builder.getInt64(length->getZExtValue())}, builder.getVoidTy());
+    request = call_service(builder, abi::kStore, site, {destination, slot, builder.getInt64(length->getZExtValue())}, builder.getVoidTy());
   }
+  if (before != &instruction) request->addFnAttr(llvm::Attribute::get(context_, kBufferAttribute, llvm::utostr(origin.buffer)));
   instruction.eraseFromParent();
 }
 

@@ -14,6 +14,8 @@ namespace assay::metal::pass {
 // Attributes of the calls of the runtime: the service, and Site::operation of a reduction or shuffle of one word. Optimisers keep them.
 inline constexpr llvm::StringLiteral kServiceAttribute = "assay-service";
 inline constexpr llvm::StringLiteral kOperationAttribute = "assay-operation";
+// Of a store that is a meeting point only if the dispatch also reads this buffer.
+inline constexpr llvm::StringLiteral kBufferAttribute = "assay-buffer";
 
 inline std::optional<abi::Service> service_of(llvm::StringRef name) {
   return llvm::StringSwitch<std::optional<abi::Service>>(name)

@@ -1,6 +1,7 @@
 // Compiles one kernel, runs it, and collects its buffers and hazards.
 #include "tests/conformance/execute.h"
 #include "metal/compile/library.h"
+#include "tests/support/both_engines.h"
 #include "tests/support/on_gpu.h"
 #include "tests/support/ptx.h"
 
@@ -49,6 +50,9 @@ Outcome execute(const Execution& execution) {
   const Buffers buffers = make_buffers(execution);
   encode(execution, simulator, buffers);
   expect_ptx(*library, {execution.kernel, execution.constants});
+  expect_same_on_fibers(
+      {library}, execution.options, simulator,
+      [&](metal::ComputeEncoder& encoder, const Buffers& fresh) { encode(execution, encoder, fresh); }, buffers, make_buffers(execution));
   // What a hazard leaves behind, no other device need leave.
   if (tests_on_gpu() && simulator.hazards().empty()) {
     expect_same_on_gpu(

@@ -14,11 +14,14 @@
 #include "metal/compile/library.h"
 #include "metal/devices/simulator.h"
 #include "metal/errors.h"
+#include "tests/support/both_engines.h"
 #include "tests/support/ptx.h"
 
 namespace assay::tests {
 
 namespace {
+
+constexpr std::uint32_t kLanes = 32;
 
 constexpr std::string_view kPreamble = "#include <metal_stdlib>\nusing namespace metal;\n";
 
@@ -44,14 +47,21 @@ std::vector<Words> run_kernel(std::string_view source, std::string_view name, st
                               std::uint32_t threads_per_threadgroup) {
   const auto library = metal::Library::from_source(source, "conformance.metal");
   metal::Simulator simulator({library});
-  std::vector<std::unique_ptr<metal::Buffer>> storage;
-  simulator.set_pipeline({std::string(name), {}});
+  using Storage = std::vector<std::unique_ptr<metal::Buffer>>;
+  const auto make = [&] {
+    Storage made;
+    for (const Words& words : buffers) made.push_back(metal::Buffer::of(std::span<const std::uint32_t>(words)));
+    return made;
+  };
+  const auto encode = [&](metal::ComputeEncoder& encoder, const Storage& bound) {
+    encoder.set_pipeline({std::string(name), {}});
+    for (std::uint32_t index = 0; index < bound.size(); ++index) encoder.set_buffer(index, {bound[index].get(), 0});
+    encoder.dispatch_threads({threads, 1, 1}, {std::min(threads, threads_per_threadgroup), 1, 1});
+  };
   expect_ptx(*library, {std::string(name), {}});
-  for (std::uint32_t index = 0; index < buffers.size(); ++index) {
-    storage.push_back(metal::Buffer::of(std::span<const std::uint32_t>(buffers[index])));
-    simulator.set_buffer(index, {storage.back().get(), 0});
-  }
-  simulator.dispatch_threads({threads, 1, 1}, {std::min(threads, threads_per_threadgroup), 1, 1});
+  const Storage storage = make();
+  encode(simulator, storage);
+  expect_same_on_fibers({library}, {}, simulator, encode, storage, make());
   for (const auto& hazard : simulator.hazards()) ADD_FAILURE() << "hazard: " << hazard.message;
   for (std::size_t index = 0; index < buffers.size(); ++index) {
     const auto words = storage[index]->as<std::uint32_t>();
@@ -112,8 +122,14 @@ void check_rows(std::string_view table_name, const std::vector<Row>& rows, std::
   }
   // Rows view their slice as vectors too.
   table.out_stride = (table.out_stride + 3) / 4 * 4;
-  table.text = fmt::format("{}{}{}\nkernel void rows(device uint* out [[buffer(0)]], device const uint* in [[buffer(1)]]) {{\n", kPreamble,
-                           prologue, kMacros);
+  // All 32 lanes evaluate every row, each in its own place, unless rows share memory. What they add to the pointers is not known when the kernel is compiled, so
+  // nothing is the same in all lanes.
+  table.text = fmt::format(
+      "{}{}{}\nkernel void rows(device uint* out [[buffer(0)]], device const uint* in [[buffer(1)]], device const uint* row_spread "
+      "[[buffer(2)]], uint row_lane [[thread_index_in_simdgroup]]) {{\nout += row_lane * row_spread[0];\nin += row_lane * row_spread[1];\n",
+      kPreamble, prologue, kMacros);
+  const bool shares = std::ranges::any_of(rows, [](const Row& row) { return row.body.find("threadgroup ") != std::string::npos; });
+  const std::uint32_t lanes = shares ? 1 : kLanes;
   Words in(rows.size() * table.in_stride, 0);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     append_row(table, r, rows[r].construct, rows[r].body);
@@ -123,25 +139,35 @@ void check_rows(std::string_view table_name, const std::vector<Row>& rows, std::
 
   std::vector<Words> results;
   try {
-    results = run_kernel(table.text, "rows", {Words(rows.size() * table.out_stride, kUnwritten), in}, 1, 1);
+    in.resize((in.size() + 3) / 4 * 4);
+    const Words spread = {static_cast<std::uint32_t>(rows.size() * table.out_stride), static_cast<std::uint32_t>(in.size())};
+    Words of_all;
+    for (std::size_t lane = 0; lane < lanes; ++lane) of_all.insert(of_all.end(), in.begin(), in.end());
+    results = run_kernel(table.text, "rows", {Words(lanes * rows.size() * table.out_stride, kUnwritten), of_all, spread}, lanes, lanes);
   } catch (const metal::Error& error) {
     FAIL() << table_name << ": " << error.what() << quote_lines(table.text, error.what());
   }
+  // Of each word, the first lane's that is wrong.
+  const auto wrong = [&](std::size_t r, std::size_t k, std::uint32_t expected) {
+    const auto word = [&](std::size_t lane) { return results[0][(lane * rows.size() + r) * table.out_stride + k]; };
+    std::size_t lane = 0;
+    while (lane + 1 < lanes && word(lane) == expected) ++lane;
+    return word(lane);
+  };
   for (std::size_t r = 0; r < rows.size(); ++r) {
     for (std::size_t k = 0; k < rows[r].expected.size(); ++k) {
-      const std::uint32_t actual = results[0][r * table.out_stride + k];
+      const std::uint32_t actual = wrong(r, k, rows[r].expected[k]);
       EXPECT_EQ(actual, rows[r].expected[k]) << table_name << ": " << rows[r].construct << ", word " << k << ": is " << hex(actual)
                                              << ", should be " << hex(rows[r].expected[k]) << " by " << rows[r].source << "\n"
                                              << rows[r].body;
     }
     // The word behind shows that a row writes no more than it declares.
-    EXPECT_EQ(results[0][r * table.out_stride + rows[r].expected.size()], kUnwritten)
+    EXPECT_EQ(wrong(r, rows[r].expected.size(), kUnwritten), kUnwritten)
         << table_name << ": " << rows[r].construct << " writes more words than it expects";
   }
 }
 
 void check_lane_rows(std::string_view table_name, const std::vector<LaneRow>& rows, std::string_view prologue) {
-  constexpr std::size_t kLanes = 32;
   ASSERT_FALSE(rows.empty()) << table_name << ": a table without rows tests nothing";
   Table table;
   table.in_stride = kLanes;

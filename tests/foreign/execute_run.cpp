@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "metal/compile/library.h"
+#include "tests/support/both_engines.h"
 #include "tests/support/on_gpu.h"
 
 namespace assay::foreign {
@@ -143,6 +144,9 @@ Outcome execute(const Run& run, metal::Policy policy) {
   metal::Simulator simulator({library}, options);
   const Buffers buffers = make_buffers(run);
   encode(run, simulator, buffers);
+  tests::expect_same_on_fibers(
+      {library}, options, simulator,
+      [&](metal::ComputeEncoder& encoder, const Buffers& fresh) { encode(run, encoder, fresh); }, buffers, make_buffers(run));
   if (tests::tests_on_gpu() && policy == metal::Policy::native) {
     tests::expect_same_on_gpu(
         {library}, [&](metal::ComputeEncoder& encoder, const Buffers& fresh) { encode(run, encoder, fresh); }, buffers, make_buffers(run));

@@ -262,18 +262,25 @@ std::vector<llvm::BasicBlock*> Widener::region_of(llvm::ArrayRef<Edge> entries, 
   return region;
 }
 
-// Whether no lane can meet others once it has reached the block.
-bool Widener::is_behind_all_sites(Block& block) {
+// The buffers that decide, by being read by the dispatch, whether lanes still meet behind the block; none if they do in any case.
+std::optional<std::uint32_t> Widener::meetings_behind(Block& block) {
+  std::uint32_t buffers = 0;
   llvm::SmallVector<Block*> pending{&block};
   llvm::DenseSet<Block*> seen{&block};
   while (!pending.empty()) {
     auto* next = pending.pop_back_val();
-    if (llvm::any_of(*next, [](const llvm::Instruction& instruction) { return requested_service(instruction).has_value(); })) return false;
+    for (const auto& instruction : *next) {
+      const auto service = requested_service(instruction);
+      if (!service || *service == abi::kMisaligned) continue;
+      const auto buffer = buffer_of_store(llvm::cast<llvm::CallBase>(instruction));
+      if (!buffer) return std::nullopt;
+      buffers |= 1U << *buffer;
+    }
     for (auto* successor : llvm::successors(next)) {
       if (seen.insert(successor).second) pending.push_back(successor);
     }
   }
-  return true;
+  return buffers;
 }
 
 void Widener::run_region(llvm::ArrayRef<Edge> given) {
@@ -282,9 +289,9 @@ void Widener::run_region(llvm::ArrayRef<Edge> given) {
   const std::vector<Block*> region = region_of(entries, exit);
   if (exit == nullptr) refuse("lanes that part and never meet again");
   if (!refusal_.empty()) return;
-  const bool ends = is_behind_all_sites(*exit);
+  const std::optional<std::uint32_t> behind_exit = meetings_behind(*exit);
   const auto leave = [&](const Edge& edge) {
-    if (ends && edge.to == exit) finish_exits(exit, edge);
+    if (behind_exit && edge.to == exit) finish(edge, *behind_exit);
     take_edge(edge);
   };
   for (auto* block : region) builder_.CreateStore(llvm::Constant::getNullValue(masks_.lookup(block)->getAllocatedType()), masks_.lookup(block));
@@ -329,9 +336,16 @@ void Widener::run_region(llvm::ArrayRef<Edge> given) {
   builder_.CreateBr(blocks_.lookup(exit));
 }
 
-void Widener::finish_exits(Block*, const Edge& edge) {
-  auto* bits = builder_.CreateBitCast(edge.lanes == nullptr ? all_lanes() : edge.lanes, builder_.getInt32Ty());
-  builder_.CreateStore(builder_.CreateOr(builder_.CreateLoad(builder_.getInt32Ty(), done_), bits), done_);
+// The lanes of the edge will meet no others any more, unless the dispatch reads one of the buffers.
+void Widener::finish(const Edge& edge, std::uint32_t buffers) {
+  auto* word = builder_.getInt32Ty();
+  Value* bits = builder_.CreateBitCast(edge.lanes == nullptr ? all_lanes() : edge.lanes, word);
+  if (buffers != 0) {
+    auto* ordered = builder_.CreateLoad(word, member_of_first(offsetof(abi::Lane, ordered_buffers)));
+    auto* meet = builder_.CreateICmpNE(builder_.CreateAnd(ordered, buffers), builder_.getInt32(0));
+    bits = builder_.CreateSelect(meet, builder_.getInt32(0), bits);
+  }
+  builder_.CreateStore(builder_.CreateOr(builder_.CreateLoad(word, done_), bits), done_);
 }
 
 }  // namespace assay::metal::pass

@@ -12,7 +12,11 @@ constexpr std::uint32_t kMin = 2;
 constexpr std::uint32_t kMax = 3;
 constexpr std::uint32_t kFloatCode = 10;
 // Shuffle modes.
+constexpr std::uint32_t kShuffleIndex = 0;
 constexpr std::uint32_t kShuffleXor = 1;
+constexpr std::uint32_t kShuffleUp = 2;
+constexpr std::uint32_t kShuffleDown = 3;
+constexpr std::uint32_t kShuffleBroadcast = 8;
 
 constexpr unsigned kFirstArgument = 2;  // after the lane and the site
 
@@ -129,12 +133,11 @@ llvm::Value* Widener::butterfly(Value* values, llvm::function_ref<Value*(Value*,
   return builder_.CreateExtractElement(values, std::uint64_t{0});
 }
 
-void Widener::widen_reduction(llvm::CallBase& call) {
-  const std::uint32_t operation = operation_of_word(call);
+// The reduction of one word of each lane, in all lanes.
+llvm::Value* Widener::reduced(Value* words, std::uint32_t operation) {
   const std::uint32_t what = operation & 0xff;
   const std::uint32_t type = operation >> 8 & 0xff;
   const std::uint32_t width = operation >> 16;
-  auto* words = wide_one(call.getArgOperand(kFirstArgument));
   if (lanes_ == nullptr && width == abi::kLanes && type == kFloatCode && (what == kSum || what == kMin || what == kMax)) {
     auto* values = builder_.CreateBitCast(words, vector_of(builder_.getFloatTy()));
     auto* result = butterfly(values, [&](Value* a, Value* b) -> Value* {
@@ -144,54 +147,70 @@ void Widener::widen_reduction(llvm::CallBase& call) {
       auto* chosen = builder_.CreateSelect(wins, a, b);
       return builder_.CreateSelect(builder_.CreateFCmpUNO(b, b), a, chosen);
     });
-    set_scalar(call, builder_.CreateBitCast(result, builder_.getInt32Ty()));
-    met(site_of(call), true);
-    return;
+    return splat(builder_.CreateBitCast(result, builder_.getInt32Ty()));
   }
   auto* array = array_of(builder_.getInt32Ty());
   builder_.CreateStore(words, array);
-  request(abi::kVectorReduceWord, {builder_.getInt32(site_of(call)), bits_of_lanes(), array}, builder_.getVoidTy());
+  request(abi::kVectorReduceWord, {bits_of_lanes(), builder_.getInt32(operation), array}, builder_.getVoidTy());
   auto* loaded = builder_.CreateLoad(vector_of(builder_.getInt32Ty()), array);
   release_arrays();
-  if (shapes_.is_uniform(&call)) {
-    // All lanes that meet have the same result; the first of them exists.
-    auto* first = lanes_ == nullptr ? static_cast<Value*>(builder_.getInt32(0))
-                                    : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits_of_lanes(), builder_.getTrue());
-    set_scalar(call, builder_.CreateExtractElement(loaded, first));
-  } else {
-    set_wide(call, {loaded});
-  }
-  met(site_of(call), true);
+  return loaded;
 }
 
-void Widener::widen_shuffle_word(llvm::CallBase& call) {
-  const std::uint32_t operation = operation_of_word(call);
-  auto* words = wide_one(call.getArgOperand(kFirstArgument));
-  auto* argument = call.getArgOperand(kFirstArgument + 1);
+llvm::Value* Widener::shuffled(Value* words, Value* argument, std::uint32_t operation) {
   const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(argument);
-  if (lanes_ == nullptr && (operation & 0xff) == kShuffleXor && operation >> 16 == abi::kLanes && constant != nullptr &&
-      constant->getZExtValue() < abi::kLanes) {
+  if (lanes_ == nullptr && operation >> 16 == abi::kLanes && constant != nullptr && constant->getZExtValue() < abi::kLanes) {
+    const auto by = static_cast<int>(constant->getZExtValue());
+    const auto mode = operation & 0xff;
     llvm::SmallVector<int> mask;
-    for (int lane = 0; lane < static_cast<int>(abi::kLanes); ++lane) mask.push_back(lane ^ static_cast<int>(constant->getZExtValue()));
-    set_wide(call, {builder_.CreateShuffleVector(words, mask)});
-    met(site_of(call), true);
-    return;
+    for (int lane = 0; lane < static_cast<int>(abi::kLanes); ++lane) {
+      // From beyond the group, a lane's own value.
+      const int from = mode == kShuffleXor ? lane ^ by : mode == kShuffleDown ? lane + by : mode == kShuffleUp ? lane - by : by;
+      mask.push_back(from < 0 || from >= static_cast<int>(abi::kLanes) ? lane : from);
+    }
+    if (mode == kShuffleXor || mode == kShuffleDown || mode == kShuffleUp || mode == kShuffleIndex || mode == kShuffleBroadcast)
+      return builder_.CreateShuffleVector(words, mask);
   }
   auto* array = array_of(builder_.getInt32Ty());
   auto* arguments = array_of(builder_.getInt32Ty());
   builder_.CreateStore(words, array);
-  builder_.CreateStore(wide_one(argument), arguments);
-  request(abi::kVectorShuffleWord, {builder_.getInt32(site_of(call)), bits_of_lanes(), array, arguments}, builder_.getVoidTy());
+  builder_.CreateStore(builder_.CreateZExtOrTrunc(wide_one(argument), vector_of(builder_.getInt32Ty())), arguments);
+  request(abi::kVectorShuffleWord, {bits_of_lanes(), builder_.getInt32(operation), array, arguments}, builder_.getVoidTy());
   auto* loaded = builder_.CreateLoad(vector_of(builder_.getInt32Ty()), array);
   release_arrays();
-  if (shapes_.is_uniform(&call)) {
-    auto* first = lanes_ == nullptr ? static_cast<Value*>(builder_.getInt32(0))
-                                    : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits_of_lanes(), builder_.getTrue());
-    set_scalar(call, builder_.CreateExtractElement(loaded, first));
-  } else {
-    set_wide(call, {loaded});
+  return loaded;
+}
+
+// The result of a meeting, of which one number is left if it is the same in all lanes that meet.
+void Widener::set_word(llvm::CallBase& call, Value* words) {
+  if (!shapes_.is_uniform(&call)) return set_wide(call, {words});
+  auto* first = lanes_ == nullptr ? static_cast<Value*>(builder_.getInt32(0))
+                                  : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits_of_lanes(), builder_.getTrue());
+  set_scalar(call, builder_.CreateExtractElement(words, first));
+}
+
+// Of words in an interleaved variable.
+bool Widener::widen_in_place(llvm::CallBase& call) {
+  const auto request = words_in_place(call);
+  if (!request || !shapes_.is_interleaved(request->words)) return false;
+  const Shape& shape = shapes_.of(request->words);
+  if (!shape.is_spaced() || shape.is_assumed || !is_dense(shape, builder_.getInt32Ty())) {
+    refuse("a SIMD-group function of what lies at different places of a local variable");
+    return true;
+  }
+  auto* first = base(request->words);
+  for (std::uint32_t word = 0; word < request->count; ++word) {
+    auto* place = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), first, word * sizeof(std::uint32_t) * abi::kLanes);
+    auto* words = builder_.CreateAlignedLoad(vector_of(builder_.getInt32Ty()), place, llvm::Align(4));
+    auto* results = request->argument == nullptr ? reduced(words, request->operation) : shuffled(words, request->argument, request->operation);
+    if (lanes_ == nullptr) {
+      builder_.CreateAlignedStore(results, place, llvm::Align(4));
+    } else {
+      builder_.CreateMaskedStore(results, place, llvm::Align(4), lanes_);
+    }
   }
   met(site_of(call), true);
+  return true;
 }
 
 // An 8x8 product. In the order of the lanes' elements, each quarter of a matrix is a block of 4 rows and 4 columns, row by row
@@ -259,14 +278,7 @@ void Widener::meet(llvm::CallBase& call) {
   auto* done = builder_.CreateLoad(builder_.getInt32Ty(), done_);
   request(abi::kVectorMeet, {builder_.getInt32(site_of(call)), bits_of_lanes(), done, arguments, results}, builder_.getVoidTy());
   if (!call.getType()->isVoidTy()) {
-    auto* loaded = builder_.CreateTrunc(builder_.CreateLoad(words, results), vector_of(call.getType()));
-    if (shapes_.is_uniform(&call)) {
-      auto* first = lanes_ == nullptr ? static_cast<Value*>(builder_.getInt32(0))
-                                      : builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits_of_lanes(), builder_.getTrue());
-      set_scalar(call, builder_.CreateExtractElement(loaded, first));
-    } else {
-      set_wide(call, {loaded});
-    }
+    set_word(call, builder_.CreateTrunc(builder_.CreateLoad(words, results), vector_of(call.getType())));
   }
   release_arrays();
 }
@@ -274,10 +286,12 @@ void Widener::meet(llvm::CallBase& call) {
 bool Widener::widen_service(llvm::CallBase& call) {
   switch (*requested_service(call)) {
     case abi::kSimdReduceWord:
-      widen_reduction(call);
+      set_word(call, reduced(wide_one(call.getArgOperand(kFirstArgument)), operation_of_word(call)));
+      met(site_of(call), true);
       return true;
     case abi::kSimdShuffleWord:
-      widen_shuffle_word(call);
+      set_word(call, shuffled(wide_one(call.getArgOperand(kFirstArgument)), call.getArgOperand(kFirstArgument + 1), operation_of_word(call)));
+      met(site_of(call), true);
       return true;
     case abi::kMatrixMultiply:
       if (lanes_ == nullptr) {
@@ -297,6 +311,8 @@ bool Widener::widen_service(llvm::CallBase& call) {
       return true;
     case abi::kSimdReduce:
     case abi::kSimdShuffle:
+      if (!widen_in_place(call)) meet(call);
+      return true;
     case abi::kSimdBallot:
     case abi::kSimdActive:
     case abi::kBarrier:

@@ -207,6 +207,11 @@ void Widener::widen_load(llvm::LoadInst& load) {
   set_wide(load, std::move(result));
 }
 
+llvm::Type* Widener::stored_vector(llvm::Type* type) {
+  const auto parts = components(type);
+  return llvm::FixedVectorType::get(parts.front(), static_cast<unsigned>(parts.size()));
+}
+
 // Lanes that write the same place write one after the other, ascending.
 void Widener::scatter(Value* addresses, llvm::Type* type, const Parts& parts, llvm::Align align) {
   auto* element = parts.front()->getType()->getScalarType();
@@ -229,7 +234,7 @@ void Widener::scatter(Value* addresses, llvm::Type* type, const Parts& parts, ll
     };
     Value* whole = nullptr;
     if (type->isVectorTy()) {
-      whole = llvm::PoisonValue::get(type);
+      whole = llvm::PoisonValue::get(stored_vector(type));
       for (unsigned part = 0; part < from.size(); ++part) whole = builder_.CreateInsertElement(whole, value(from[part]), part);
     } else {
       whole = value(from.front());
@@ -249,7 +254,7 @@ void Widener::store_parts(Value* pointer, llvm::Type* type, const Parts& parts, 
     auto* last = lanes_ == nullptr ? static_cast<Value*>(builder_.getInt32(abi::kLanes - 1))
                                    : builder_.CreateSub(builder_.getInt32(abi::kLanes - 1),
                                                         builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, bits_of_lanes(), builder_.getTrue()));
-    Value* whole = type->isVectorTy() ? llvm::PoisonValue::get(type) : builder_.CreateExtractElement(parts.front(), last);
+    Value* whole = type->isVectorTy() ? llvm::PoisonValue::get(stored_vector(type)) : builder_.CreateExtractElement(parts.front(), last);
     if (type->isVectorTy()) {
       for (unsigned part = 0; part < parts.size(); ++part)
         whole = builder_.CreateInsertElement(whole, builder_.CreateExtractElement(parts[part], last), part);

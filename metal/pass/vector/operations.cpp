@@ -132,12 +132,13 @@ bool Widener::widen_simple(llvm::Instruction& instruction) {
     llvm::SmallVector<Value*> of_part;
     for (const Parts& parts : operands) of_part.push_back(parts.size() == 1 ? parts.front() : parts[part]);
     result.push_back(operate(instruction, of_part));
+    if (result.back() == nullptr) return false;
   }
   set_wide(instruction, std::move(result));
   return true;
 }
 
-// To nearest even; a NaN becomes a quiet NaN (__truncsfbf2 of metal/shader/entry.h).
+// The bits of a bfloat, rounded to nearest even; a NaN becomes a quiet NaN (__truncsfbf2 of metal/shader/entry.h).
 llvm::Value* Widener::rounded_to_bfloat(Value* single) {
   auto* words = vector_of(builder_.getInt32Ty());
   const auto word = [&](std::uint32_t value) { return llvm::ConstantInt::get(words, value); };
@@ -145,56 +146,52 @@ llvm::Value* Widener::rounded_to_bfloat(Value* single) {
   auto* upper = builder_.CreateLShr(bits, word(16));
   auto* nan = builder_.CreateOr(upper, word(0x40));
   auto* rounded = builder_.CreateLShr(builder_.CreateAdd(builder_.CreateAdd(bits, word(0x7fff)), builder_.CreateAnd(upper, word(1))), word(16));
-  auto* chosen = builder_.CreateSelect(builder_.CreateFCmpUNO(single, single), nan, rounded);
-  return builder_.CreateBitCast(builder_.CreateTrunc(chosen, vector_of(builder_.getInt16Ty())), vector_of(builder_.getBFloatTy()));
+  return builder_.CreateTrunc(builder_.CreateSelect(builder_.CreateFCmpUNO(single, single), nan, rounded), vector_of(builder_.getInt16Ty()));
 }
 
+// The numbers whose bits are stored, as float; and back.
+llvm::Value* Widener::as_single(Value* stored, llvm::Type* type) {
+  auto* single = vector_of(builder_.getFloatTy());
+  if (type->isHalfTy()) return builder_.CreateFPExt(builder_.CreateBitCast(stored, vector_of(type)), single);
+  return builder_.CreateBitCast(builder_.CreateShl(builder_.CreateZExt(stored, vector_of(builder_.getInt32Ty())), 16), single);
+}
+llvm::Value* Widener::from_single(Value* single, llvm::Type* type) {
+  if (type->isBFloatTy()) return rounded_to_bfloat(single);
+  return builder_.CreateBitCast(builder_.CreateFPTrunc(single, vector_of(type)), vector_of(builder_.getInt16Ty()));
+}
+
+// Null if there is no vector operation with the same result.
 llvm::Value* Widener::operate(llvm::Instruction& instruction, llvm::ArrayRef<Value*> operands) {
-  auto* type = vector_of(instruction.getType()->getScalarType());
-  const auto widened = [&](Value* value) {
-    if (!value->getType()->getScalarType()->isBFloatTy()) return builder_.CreateFPExt(value, vector_of(builder_.getFloatTy()));
-    auto* bits = builder_.CreateZExt(builder_.CreateBitCast(value, vector_of(builder_.getInt16Ty())), vector_of(builder_.getInt32Ty()));
-    return builder_.CreateBitCast(builder_.CreateShl(bits, 16), vector_of(builder_.getFloatTy()));
-  };
-  const auto narrowed = [&](Value* single) {
-    return type->getScalarType()->isBFloatTy() ? rounded_to_bfloat(single) : builder_.CreateFPTrunc(single, type);
-  };
+  auto* to = instruction.getType()->getScalarType();
+  auto* from = instruction.getOperand(0)->getType()->getScalarType();
+  auto* single = vector_of(builder_.getFloatTy());
   if (const auto* cast = llvm::dyn_cast<llvm::CastInst>(&instruction)) {
-    const auto* from = cast->getSrcTy()->getScalarType();
-    const auto* to = type->getScalarType();
     Value* value = operands[0];
-    if (from->isBFloatTy() && !cast->isNoopCast(data_)) {
-      value = widened(value);
-      if (cast->getOpcode() == llvm::Instruction::FPExt) return to->isFloatTy() ? value : builder_.CreateFPExt(value, type);
+    if (is_small_float(from)) {
+      value = as_single(value, from);
+      if (to->isFloatTy()) return value;
     }
-    if (to->isBFloatTy() && !cast->isNoopCast(data_)) {
-      if (!from->isFloatTy()) return nullptr;
-      return rounded_to_bfloat(value);
+    if (is_small_float(to)) {
+      if (from->isDoubleTy()) return nullptr;
+      if (from->isIntegerTy()) value = builder_.CreateCast(cast->getOpcode(), value, single);
+      return from_single(value, to);
     }
-    auto* result = builder_.CreateCast(cast->getOpcode(), value, type);
-    return result;
+    return builder_.CreateCast(cast->getOpcode(), value, vector_of(to));
   }
-  const bool is_arithmetic = llvm::isa<llvm::FPMathOperator>(instruction) && !llvm::isa<llvm::SelectInst, llvm::PHINode>(instruction) &&
-                             instruction.getOpcode() != llvm::Instruction::FNeg;
-  if (is_arithmetic && is_small_float(operands[0]->getType()->getScalarType())) {
-    llvm::SmallVector<Value*> singles;
-    for (auto* operand : operands) singles.push_back(widened(operand));
-    if (auto* comparison = llvm::dyn_cast<llvm::FCmpInst>(&instruction)) return builder_.CreateFCmp(comparison->getPredicate(), singles[0], singles[1]);
-    return narrowed(builder_.CreateBinOp(llvm::cast<llvm::BinaryOperator>(instruction).getOpcode(), singles[0], singles[1]));
+  if (llvm::isa<llvm::SelectInst>(instruction)) return builder_.CreateSelect(operands[0], operands[1], operands[2]);
+  if (llvm::isa<llvm::FreezeInst>(instruction)) return builder_.CreateFreeze(operands[0]);
+  if (instruction.getOpcode() == llvm::Instruction::FNeg) {
+    auto* number = vector_of(from);
+    return builder_.CreateBitCast(builder_.CreateFNeg(builder_.CreateBitCast(operands[0], number)), vector_of(stored_type(to)));
   }
-  Value* result = nullptr;
-  if (const auto* binary = llvm::dyn_cast<llvm::BinaryOperator>(&instruction)) {
-    result = builder_.CreateBinOp(binary->getOpcode(), operands[0], operands[1]);
-  } else if (const auto* unary = llvm::dyn_cast<llvm::UnaryOperator>(&instruction)) {
-    result = builder_.CreateUnOp(unary->getOpcode(), operands[0]);
-  } else if (const auto* comparison = llvm::dyn_cast<llvm::CmpInst>(&instruction)) {
-    result = builder_.CreateCmp(comparison->getPredicate(), operands[0], operands[1]);
-  } else if (llvm::isa<llvm::SelectInst>(instruction)) {
-    result = builder_.CreateSelect(operands[0], operands[1], operands[2]);
-  } else {
-    result = builder_.CreateFreeze(operands[0]);
+  llvm::SmallVector<Value*, 2> values(operands);
+  if (is_small_float(from)) {
+    for (auto*& value : values) value = as_single(value, from);
   }
-  return result;
+  if (const auto* comparison = llvm::dyn_cast<llvm::CmpInst>(&instruction))
+    return builder_.CreateCmp(comparison->getPredicate(), values[0], values[1]);
+  auto* result = builder_.CreateBinOp(llvm::cast<llvm::BinaryOperator>(instruction).getOpcode(), values[0], values[1]);
+  return is_small_float(to) ? from_single(result, to) : result;
 }
 
 // The same bytes as another type.
@@ -223,7 +220,7 @@ void Widener::widen_shuffle(llvm::ShuffleVectorInst& shuffle) {
   all.append(wide(shuffle.getOperand(1)));
   Parts result;
   for (const int index : shuffle.getShuffleMask()) {
-    result.push_back(index < 0 ? llvm::PoisonValue::get(vector_of(shuffle.getType()->getElementType())) : all[static_cast<std::size_t>(index)]);
+    result.push_back(index < 0 ? llvm::PoisonValue::get(all.front()->getType()) : all[static_cast<std::size_t>(index)]);
   }
   set_wide(shuffle, std::move(result));
 }
@@ -300,23 +297,21 @@ bool Widener::widen_intrinsic(llvm::CallBase& call) {
     }
   }
   const bool in_single = is_small && !is_bits;
-  auto* single = vector_of(builder_.getFloatTy());
+  auto* type = vector_of(in_single ? builder_.getFloatTy() : element);
   Parts result;
   for (std::size_t part = 0; part < count; ++part) {
     llvm::SmallVector<Value*> arguments;
-    for (const Parts& parts : operands) {
+    for (unsigned index = 0; index < operands.size(); ++index) {
+      const Parts& parts = operands[index];
       auto* value = parts.size() == 1 ? parts.front() : parts[part];
+      auto* from = call.getArgOperand(index)->getType()->getScalarType();
       if (in_single) {
-        value = value->getType()->getScalarType()->isBFloatTy()
-                    ? builder_.CreateBitCast(builder_.CreateShl(builder_.CreateZExt(builder_.CreateBitCast(value, vector_of(builder_.getInt16Ty())),
-                                                                                    vector_of(builder_.getInt32Ty())),
-                                                                16),
-                                             single)
-                    : builder_.CreateFPExt(value, single);
+        value = as_single(value, from);
+      } else if (is_small_float(from)) {
+        value = builder_.CreateBitCast(value, vector_of(from));
       }
       arguments.push_back(value);
     }
-    auto* type = in_single ? single : vector_of(element);
     llvm::SmallVector<llvm::Type*> types;
     if (llvm::isVectorIntrinsicWithOverloadTypeAtArg(which, -1)) types.push_back(type);
     for (unsigned index = 0; index < arguments.size(); ++index) {
@@ -324,8 +319,7 @@ bool Widener::widen_intrinsic(llvm::CallBase& call) {
     }
     auto* declared = llvm::Intrinsic::getDeclaration(into_.getParent(), which, types);
     Value* value = builder_.CreateCall(declared, arguments);
-    if (in_single) value = element->isBFloatTy() ? rounded_to_bfloat(value) : builder_.CreateFPTrunc(value, vector_of(element));
-    result.push_back(value);
+    result.push_back(in_single ? from_single(value, element) : builder_.CreateBitCast(value, vector_of(stored_type(element))));
   }
   set_wide(call, std::move(result));
   return true;
@@ -379,7 +373,7 @@ void Widener::lane_by_lane(llvm::Instruction& instruction) {
     llvm::SmallVector<llvm::AllocaInst*> arrays;
   };
   // <32 x i1> has no such array in memory.
-  const auto stored_type = [&](llvm::Type* type) { return type->isIntegerTy(1) ? builder_.getInt8Ty() : type; };
+  const auto kept_type = [&](llvm::Type* type) { return type->isIntegerTy(1) ? builder_.getInt8Ty() : type; };
   llvm::SmallVector<Operand> operands;
   const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
   const unsigned count = call != nullptr ? call->arg_size() : instruction.getNumOperands();
@@ -393,19 +387,19 @@ void Widener::lane_by_lane(llvm::Instruction& instruction) {
     }
     for (auto* part : wide(value)) {
       auto* element = part->getType()->getScalarType();
-      auto* array = array_of(stored_type(element));
+      auto* array = array_of(kept_type(element));
       builder_.CreateStore(element->isIntegerTy(1) ? builder_.CreateZExt(part, vector_of(builder_.getInt8Ty())) : part, array);
       operand.arrays.push_back(array);
     }
   }
   llvm::SmallVector<llvm::AllocaInst*> results;
   const auto types = instruction.getType()->isVoidTy() ? llvm::SmallVector<llvm::Type*, 4>{} : components(instruction.getType());
-  for (auto* type : types) results.push_back(array_of(stored_type(type)));
+  for (auto* type : types) results.push_back(array_of(kept_type(type)));
   for_each_lane([&](Value* lane) {
     const auto slot = [&](llvm::AllocaInst* array) { return builder_.CreateGEP(array->getAllocatedType(), array, {builder_.getInt64(0), lane}); };
     const auto element = [&](llvm::AllocaInst* array, llvm::Type* type) -> Value* {
       auto* loaded = builder_.CreateLoad(llvm::cast<llvm::ArrayType>(array->getAllocatedType())->getElementType(), slot(array));
-      return type->isIntegerTy(1) ? builder_.CreateTrunc(loaded, type) : loaded;
+      return type->isIntegerTy(1) ? builder_.CreateTrunc(loaded, type) : builder_.CreateBitCast(loaded, type);
     };
     auto* copy = instruction.clone();
     for (unsigned index = 0; index < count; ++index) {
@@ -428,7 +422,8 @@ void Widener::lane_by_lane(llvm::Instruction& instruction) {
     auto* result = builder_.Insert(copy);
     std::size_t at = 0;
     const auto keep = [&](Value* value) {
-      if (value->getType()->isIntegerTy(1)) value = builder_.CreateZExt(value, builder_.getInt8Ty());
+      value = value->getType()->isIntegerTy(1) ? builder_.CreateZExt(value, builder_.getInt8Ty())
+                                               : builder_.CreateBitCast(value, stored_type(value->getType()));
       builder_.CreateStore(value, slot(results[at++]));
     };
     const auto keep_parts = [&](Value* value) {
@@ -446,7 +441,7 @@ void Widener::lane_by_lane(llvm::Instruction& instruction) {
   });
   Parts parts;
   for (std::size_t index = 0; index < types.size(); ++index) {
-    auto* loaded = builder_.CreateLoad(vector_of(stored_type(types[index])), results[index]);
+    auto* loaded = builder_.CreateLoad(vector_of(kept_type(types[index])), results[index]);
     parts.push_back(types[index]->isIntegerTy(1) ? builder_.CreateTrunc(loaded, vector_of(types[index])) : loaded);
   }
   release_arrays();

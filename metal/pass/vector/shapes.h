@@ -51,6 +51,18 @@ struct PrivateLayout {
 [[nodiscard]] std::uint32_t site_of(const llvm::CallBase& call);
 [[nodiscard]] std::uint32_t operation_of_word(const llvm::CallBase& call);
 
+// The buffer to which a request stores that is a meeting only if the dispatch also reads that buffer.
+[[nodiscard]] std::optional<std::uint32_t> buffer_of_store(const llvm::CallBase& call);
+
+// A reduction or a shuffle of `count` words that lie in a local variable, each as if alone; `operation` as above.
+struct WordsInPlace {
+  std::uint32_t operation = 0;
+  std::uint32_t count = 0;
+  llvm::Value* words = nullptr;     // their place
+  llvm::Value* argument = nullptr;  // of a shuffle
+};
+[[nodiscard]] std::optional<WordsInPlace> words_in_place(const llvm::CallBase& call);
+
 class Shapes {
  public:
   // The function is one kernel as a single lane runs it, with its loops in simplified and closed form (LoopSimplify, LCSSA).

@@ -14,7 +14,13 @@ llvm::SmallVector<llvm::Type*, 4> Widener::components(llvm::Type* type) {
   } else {
     result.push_back(type);
   }
+  for (auto*& component : result) component = stored_type(component);
   return result;
+}
+
+// Vectors of half and bfloat are vectors of their bits, for which the processor has all operations but arithmetic.
+llvm::Type* Widener::stored_type(llvm::Type* type) {
+  return type->isHalfTy() || type->isBFloatTy() ? llvm::Type::getInt16Ty(type->getContext()) : type;
 }
 
 // A value that is the same in all lanes.
@@ -43,12 +49,12 @@ llvm::Value* Widener::offsets(llvm::Type* type, const Shape& shape) {
 Widener::Parts Widener::parts_of(Value* value) {
   Parts parts;
   if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType())) {
-    for (unsigned index = 0; index < vector->getNumElements(); ++index) parts.push_back(splat(builder_.CreateExtractElement(value, index)));
+    for (unsigned index = 0; index < vector->getNumElements(); ++index) parts.append(parts_of(builder_.CreateExtractElement(value, index)));
   } else if (value->getType()->isStructTy()) {
     for (unsigned index = 0; index < value->getType()->getStructNumElements(); ++index)
       parts.append(parts_of(builder_.CreateExtractValue(value, index)));
   } else {
-    parts.push_back(splat(value));
+    parts.push_back(splat(builder_.CreateBitCast(value, stored_type(value->getType()))));
   }
   return parts;
 }

@@ -43,8 +43,8 @@ class Widener {
   void run_region(llvm::ArrayRef<Edge> entries);
   llvm::SmallVector<Edge> edges_of(Block& block, Value* lanes);
   std::vector<Block*> region_of(llvm::ArrayRef<Edge> entries, Block*& exit);
-  void finish_exits(Block* exit, const Edge& edge);
-  [[nodiscard]] bool is_behind_all_sites(Block& block);
+  void finish(const Edge& edge, std::uint32_t buffers);
+  [[nodiscard]] static std::optional<std::uint32_t> meetings_behind(Block& block);
   Value* any(Value* lanes);
   Block* new_block(const llvm::Twine& name);
   void begin_block(Block& emitted, Value* lanes);
@@ -67,11 +67,15 @@ class Widener {
   Value* bits_of_lanes() { return builder_.CreateBitCast(lanes(), builder_.getInt32Ty()); }
   llvm::Type* vector_of(llvm::Type* type) { return llvm::FixedVectorType::get(type, abi::kLanes); }
   static llvm::SmallVector<llvm::Type*, 4> components(llvm::Type* type);
+  static llvm::Type* stored_type(llvm::Type* type);
+  static llvm::Type* stored_vector(llvm::Type* type);
 
   // ---- operations.cpp
   void widen(llvm::Instruction& instruction);
   bool widen_simple(llvm::Instruction& instruction);
   Parts reinterpreted(const Parts& parts, llvm::Type* from, llvm::Type* to);
+  Value* as_single(Value* stored, llvm::Type* type);
+  Value* from_single(Value* single, llvm::Type* type);
   Value* rounded_to_bfloat(Value* single);
   Value* operate(llvm::Instruction& instruction, llvm::ArrayRef<Value*> operands);
   void widen_shuffle(llvm::ShuffleVectorInst& shuffle);
@@ -104,8 +108,10 @@ class Widener {
   bool widen_write(llvm::CallBase& call);
   [[nodiscard]] llvm::StoreInst* written_by(llvm::CallBase& call) const;
   [[nodiscard]] bool is_for_request(const llvm::StoreInst& store) const;
-  void widen_reduction(llvm::CallBase& call);
-  void widen_shuffle_word(llvm::CallBase& call);
+  Value* reduced(Value* words, std::uint32_t operation);
+  Value* shuffled(Value* words, Value* argument, std::uint32_t operation);
+  void set_word(llvm::CallBase& call, Value* words);
+  bool widen_in_place(llvm::CallBase& call);
   void widen_product(llvm::CallBase& call);
   void meet(llvm::CallBase& call);
   void met(std::uint32_t site, bool is_collective);

@@ -1,0 +1,77 @@
+// Vectors and fibers give the same results for random kernels. ASSAY_ENGINE_KERNELS=FIRST-LAST chooses their seeds.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+#include <string>
+
+#include "metal/compile/library.h"
+#include "metal/compile/pipeline.h"
+#include "metal/devices/simulator.h"
+#include "tests/support/both_engines.h"
+#include "tests/conformance/random_kernel.h"
+
+namespace assay::tests {
+namespace {
+
+using Storage = std::vector<std::unique_ptr<metal::Buffer>>;
+
+struct Sizes {
+  std::uint32_t groups;
+  std::uint32_t threads;
+};
+
+std::vector<std::uint32_t> inputs_of(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::uint32_t> words(kRandomInputs + 256);
+  for (std::uint32_t& word : words) word = static_cast<std::uint32_t>(random() >> (random() % 48));
+  return words;
+}
+
+// Returns whether it ran as vectors.
+bool compare_engines(std::uint64_t seed) {
+  const std::string source = random_kernel(seed);
+  SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + source);
+  const auto library = metal::Library::from_source(source, "random.metal");
+  const Sizes sizes{1 + static_cast<std::uint32_t>(seed % 2), 32 * (1 + static_cast<std::uint32_t>(seed / 2 % 4))};
+  const auto words = inputs_of(seed);
+  const auto make = [&] {
+    Storage made;
+    made.push_back(std::make_unique<metal::Buffer>(sizes.groups * sizes.threads * kRandomOutputs * sizeof(std::uint32_t)));
+    made.push_back(metal::Buffer::of(std::span<const std::uint32_t>(words)));
+    return made;
+  };
+  const auto encode = [&](metal::ComputeEncoder& encoder, const Storage& bound) {
+    encoder.set_pipeline({"test", {}});
+    for (std::uint32_t index = 0; index < bound.size(); ++index) encoder.set_buffer(index, {bound[index].get(), 0});
+    encoder.dispatch_threadgroups({sizes.groups, 1, 1}, {sizes.threads, 1, 1});
+  };
+  for (const char* schedule : {"forward", "random:7"}) {
+    metal::SimulatorOptions options;
+    options.schedule = metal::Schedule::parse(schedule);
+    metal::Simulator simulator({library}, options);
+    const Storage storage = make();
+    encode(simulator, storage);
+    expect_same_on_fibers({library}, options, simulator, encode, storage, make());
+    for (const auto& hazard : simulator.hazards()) ADD_FAILURE() << hazard.message;
+  }
+  return library->pipeline({"test", {}})->layout().vector_refusal.empty();
+}
+
+TEST(Engines, RandomKernelsAreTheSame) {
+  std::uint64_t first = 1;
+  std::uint64_t last = 12;
+  if (const char* asked = std::getenv("ASSAY_ENGINE_KERNELS")) {
+    char* end = nullptr;
+    first = std::strtoull(asked, &end, 10);
+    last = *end == '-' ? std::strtoull(end + 1, nullptr, 10) : first;
+  }
+  std::uint64_t as_vectors = 0;
+  for (std::uint64_t seed = first; seed <= last; ++seed) as_vectors += compare_engines(seed) ? 1 : 0;
+  RecordProperty("as_vectors", std::to_string(as_vectors));
+  std::printf("%llu of %llu kernels ran as vectors\n", static_cast<unsigned long long>(as_vectors), static_cast<unsigned long long>(last - first + 1));
+  EXPECT_GE(as_vectors * 10, (last - first + 1) * 9);
+}
+
+}  // namespace
+}  // namespace assay::tests
