@@ -15,7 +15,7 @@ struct ExecutionCounters {
   std::uint64_t meeting_points = 0;  // simdgroup-wide: stores committed, collectives, barriers
   std::uint64_t collectives = 0;     // SIMD-group functions evaluated, once per simdgroup
   // Collectives with fewer lanes than are alive. A lane that reaches no further meeting point counts as returned, because skipping a
-  // branch and `return` are the same control flow.
+  // branch and `return` are the same control flow. (Vectors also count a lane that could have reached one, but does not.)
   std::uint64_t divergent_collectives = 0;
   std::uint64_t matrix_multiplies = 0;  // 8x8 multiply(-accumulate)s evaluated
 };

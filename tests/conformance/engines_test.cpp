@@ -55,7 +55,9 @@ bool compare_engines(std::uint64_t seed) {
     expect_same_on_fibers({library}, options, simulator, encode, storage, make());
     for (const auto& hazard : simulator.hazards()) ADD_FAILURE() << hazard.message;
   }
-  return library->pipeline({"test", {}})->layout().vector_refusal.empty();
+  const std::string refusal = library->pipeline({"test", {}})->layout().vector_refusal;
+  if (!refusal.empty()) std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), refusal.c_str());
+  return refusal.empty();
 }
 
 TEST(Engines, RandomKernelsAreTheSame) {

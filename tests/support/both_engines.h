@@ -44,7 +44,7 @@ inline void expect_same_on_fibers(const std::vector<std::shared_ptr<metal::Libra
   EXPECT_EQ(differences, "") << "between vectors (here \"on the simulator\") and fibers (\"on the GPU\")";
   EXPECT_EQ(messages_of(as_vectors), messages_of(lanes));
   const auto numbers = [](const metal::ExecutionCounters& all) {
-    return std::tuple(all.threadgroups, all.meeting_points, all.collectives, all.divergent_collectives, all.matrix_multiplies);
+    return std::tuple(all.threadgroups, all.meeting_points, all.collectives, all.matrix_multiplies);
   };
   EXPECT_EQ(numbers(as_vectors.counters()), numbers(lanes.counters()));
 }

@@ -138,11 +138,6 @@ void Widener::end_block(Block& block) {
     builder_.CreateRetVoid();
     return;
   }
-  if (llvm::isa<llvm::UnreachableInst>(end)) {
-    give_up(0);
-    builder_.CreateRetVoid();
-    return;
-  }
   auto* branch = llvm::dyn_cast<llvm::BranchInst>(end);
   if (branch != nullptr && branch->isUnconditional()) return follow(block, *branch->getSuccessor(0));
   Value* condition = branch != nullptr                      ? branch->getCondition()
@@ -287,6 +282,7 @@ void Widener::run_region(llvm::ArrayRef<Edge> given) {
   const llvm::SmallVector<Edge> entries(given);
   Block* exit = nullptr;
   const std::vector<Block*> region = region_of(entries, exit);
+  region_ = region;
   if (exit == nullptr) refuse("lanes that part and never meet again");
   if (!refusal_.empty()) return;
   const std::optional<std::uint32_t> behind_exit = meetings_behind(*exit);
@@ -316,7 +312,6 @@ void Widener::run_region(llvm::ArrayRef<Edge> given) {
       if (!instruction.isTerminator()) widen(instruction);
       is_local_ = true;
     }
-    if (llvm::isa<llvm::UnreachableInst>(block->getTerminator())) give_up(0);
     for (const Edge& edge : edges_of(*block, lanes_)) leave(edge);
     is_local_ = false;
     builder_.CreateBr(behind);
@@ -336,16 +331,33 @@ void Widener::run_region(llvm::ArrayRef<Edge> given) {
   builder_.CreateBr(blocks_.lookup(exit));
 }
 
-// The lanes of the edge will meet no others any more, unless the dispatch reads one of the buffers.
-void Widener::finish(const Edge& edge, std::uint32_t buffers) {
+// The bits of the lanes, if none of these buffers is read by the dispatch; else none.
+llvm::Value* Widener::bits_unless_read(Value* lanes, std::uint32_t buffers) {
   auto* word = builder_.getInt32Ty();
-  Value* bits = builder_.CreateBitCast(edge.lanes == nullptr ? all_lanes() : edge.lanes, word);
-  if (buffers != 0) {
-    auto* ordered = builder_.CreateLoad(word, member_of_first(offsetof(abi::Lane, ordered_buffers)));
-    auto* meet = builder_.CreateICmpNE(builder_.CreateAnd(ordered, buffers), builder_.getInt32(0));
-    bits = builder_.CreateSelect(meet, builder_.getInt32(0), bits);
+  auto* bits = builder_.CreateBitCast(lanes == nullptr ? all_lanes() : lanes, word);
+  if (buffers == 0) return bits;
+  auto* ordered = builder_.CreateLoad(word, member_of_first(offsetof(abi::Lane, ordered_buffers)));
+  auto* meet = builder_.CreateICmpNE(builder_.CreateAnd(ordered, buffers), builder_.getInt32(0));
+  return builder_.CreateSelect(meet, builder_.getInt32(0), bits);
+}
+
+// The lanes of the edge will meet no others any more.
+void Widener::finish(const Edge& edge, std::uint32_t buffers) {
+  auto* before = builder_.CreateLoad(builder_.getInt32Ty(), done_);
+  builder_.CreateStore(builder_.CreateOr(before, bits_unless_read(edge.lanes, buffers)), done_);
+}
+
+// Lanes that have returned, and those on their way to a block behind which no lane meets others.
+llvm::Value* Widener::finished_lanes() {
+  Value* bits = builder_.CreateLoad(builder_.getInt32Ty(), done_);
+  if (lanes_ == nullptr) return bits;
+  for (auto* block : region_) {
+    const auto buffers = meetings_behind(*block);
+    if (!buffers) continue;
+    auto* mask = masks_.lookup(block);
+    bits = builder_.CreateOr(bits, bits_unless_read(builder_.CreateLoad(mask->getAllocatedType(), mask), *buffers));
   }
-  builder_.CreateStore(builder_.CreateOr(builder_.CreateLoad(word, done_), bits), done_);
+  return bits;
 }
 
 }  // namespace assay::metal::pass

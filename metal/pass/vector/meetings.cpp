@@ -56,7 +56,7 @@ void Widener::met(std::uint32_t site, bool is_collective) {
   if (is_collective) {
     add(offsetof(abi::Lane, collectives), builder_.getInt64(1));
     if (lanes_ != nullptr) {
-      auto* here = builder_.CreateOr(bits_of_lanes(), builder_.CreateLoad(builder_.getInt32Ty(), done_));
+      auto* here = builder_.CreateOr(bits_of_lanes(), finished_lanes());
       add(offsetof(abi::Lane, divergent_collectives), builder_.CreateZExt(builder_.CreateICmpNE(here, builder_.getInt32(~0U)), builder_.getInt64Ty()));
     }
   }
@@ -275,8 +275,7 @@ void Widener::meet(llvm::CallBase& call) {
     builder_.CreateStore(value, builder_.CreateConstInBoundsGEP1_64(words, arguments, index));
   }
   auto* results = array_of(word);
-  auto* done = builder_.CreateLoad(builder_.getInt32Ty(), done_);
-  request(abi::kVectorMeet, {builder_.getInt32(site_of(call)), bits_of_lanes(), done, arguments, results}, builder_.getVoidTy());
+  request(abi::kVectorMeet, {builder_.getInt32(site_of(call)), bits_of_lanes(), finished_lanes(), arguments, results}, builder_.getVoidTy());
   if (!call.getType()->isVoidTy()) {
     set_word(call, builder_.CreateTrunc(builder_.CreateLoad(words, results), vector_of(call.getType())));
   }

@@ -97,6 +97,8 @@ Widener::Parts Widener::gather(Value* pointers, llvm::Type* type, llvm::Align al
 bool Widener::looked_up(llvm::LoadInst& load) {
   auto* step = llvm::dyn_cast<llvm::GetElementPtrInst>(load.getPointerOperand());
   auto* table = step == nullptr ? nullptr : llvm::dyn_cast<llvm::GlobalVariable>(step->getPointerOperand());
+  // In another divergent block, the index may not be at hand.
+  if (table != nullptr && shapes_.is_divergent(step->getParent()) && step->getParent() != load.getParent()) return false;
   if (table == nullptr || !table->isConstant() || !table->hasDefinitiveInitializer()) return false;
   const auto* array = llvm::dyn_cast<llvm::ArrayType>(table->getValueType());
   auto* element = load.getType();

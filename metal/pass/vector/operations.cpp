@@ -84,8 +84,10 @@ void Widener::widen(llvm::Instruction& instruction) {
     if (shape.is_absolute) return set_scalar(instruction, llvm::ConstantInt::get(instruction.getType(), static_cast<std::uint64_t>(shape.first), true));
     auto* copy = instruction.clone();
     for (auto& operand : copy->operands()) {
-      if (!llvm::isa<llvm::Function>(operand.get()) && !operand->getType()->isMetadataTy()) operand.set(scalar(operand.get()));
+      // What differs between lanes in the operands cancels, so lane 0's are as good as any.
+      if (!llvm::isa<llvm::Function>(operand.get()) && !operand->getType()->isMetadataTy()) operand.set(base(operand.get()));
     }
+    copy->dropPoisonGeneratingFlags();
     copy->setDebugLoc({});
     return set_scalar(instruction, builder_.Insert(copy));
   }

@@ -118,6 +118,10 @@ Shapes::Shapes(llvm::Function& function, llvm::LoopInfo& loops, llvm::PostDomina
       for (auto& instruction : *block) {
         if (instruction.getType()->isVoidTy()) continue;
         Shape next = transfer(instruction);
+        if (next.is_uniform() && next.is_assumed) {
+          const bool is_certain = llvm::all_of(instruction.operands(), [&](const llvm::Use& operand) { return is_uniform(operand.get()); });
+          next = is_certain ? Shape::uniform() : Shape::varying();
+        }
         Shape& known = shapes_[&instruction];
         if (next == known || known.kind == Shape::Kind::varying || next.kind == Shape::Kind::unknown) continue;
         if (known.kind != Shape::Kind::unknown) {

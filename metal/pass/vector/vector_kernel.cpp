@@ -14,6 +14,7 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/FixIrreducible.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
+#include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 #include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
 
@@ -40,6 +41,28 @@ void with_passes(llvm::Function& function, Run&& add) {
   passes.run(function, functions);
 }
 
+// Gives every block a way to the end, without which lanes that part would never meet again. A choice takes one of its cases instead of the
+// default that cannot happen; elsewhere, what cannot happen ends the threadgroup.
+void reach_the_end(llvm::Function& function) {
+  for (auto& block : function) {
+    auto* choice = llvm::dyn_cast<llvm::SwitchInst>(block.getTerminator());
+    if (choice == nullptr || choice->getNumCases() == 0) continue;
+    if (!llvm::isa<llvm::UnreachableInst>(choice->getDefaultDest()->getFirstNonPHIOrDbg())) continue;
+    choice->getDefaultDest()->removePredecessor(&block);
+    choice->setDefaultDest(choice->case_begin()->getCaseSuccessor());
+    choice->removeCase(choice->case_begin());
+  }
+  llvm::removeUnreachableBlocks(function);
+  for (auto& block : function) {
+    auto* end = llvm::dyn_cast<llvm::UnreachableInst>(block.getTerminator());
+    if (end == nullptr) continue;
+    llvm::IRBuilder<> builder(end);
+    builder.CreateIntrinsic(llvm::Intrinsic::trap, {}, {});
+    builder.CreateRetVoid();
+    end->eraseFromParent();
+  }
+}
+
 llvm::Function* empty_like(llvm::Function& lane) {
   auto* function = llvm::Function::Create(lane.getFunctionType(), llvm::GlobalValue::InternalLinkage, "__assay_vector_entry", lane.getParent());
   function->setAttributes(lane.getAttributes());
@@ -54,6 +77,7 @@ VectorKernel make_vector_kernel(llvm::Function& lane, llvm::GlobalVariable& serv
   VectorKernel result;
   llvm::ValueToValueMapTy copied;
   auto* copy = llvm::CloneFunction(&lane, copied);
+  reach_the_end(*copy);
   with_passes(*copy, [](llvm::FunctionPassManager& passes) {
     passes.addPass(llvm::UnifyFunctionExitNodesPass());
     passes.addPass(llvm::FixIrreduciblePass());

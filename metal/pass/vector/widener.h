@@ -44,6 +44,8 @@ class Widener {
   llvm::SmallVector<Edge> edges_of(Block& block, Value* lanes);
   std::vector<Block*> region_of(llvm::ArrayRef<Edge> entries, Block*& exit);
   void finish(const Edge& edge, std::uint32_t buffers);
+  Value* bits_unless_read(Value* lanes, std::uint32_t buffers);
+  Value* finished_lanes();
   [[nodiscard]] static std::optional<std::uint32_t> meetings_behind(Block& block);
   Value* any(Value* lanes);
   Block* new_block(const llvm::Twine& name);
@@ -147,6 +149,7 @@ class Widener {
   // Variables for values that cross blocks, and for the incoming values of phis.
   llvm::DenseMap<const Value*, llvm::SmallVector<llvm::AllocaInst*, 4>> slots_, incoming_;
   llvm::DenseMap<const Block*, llvm::AllocaInst*> masks_;  // the lanes that are on their way to a block
+  std::vector<Block*> region_;                             // that is being run
   llvm::AllocaInst* done_ = nullptr;                       // the lanes that have returned, or are on their way to it
   llvm::DenseMap<const llvm::AllocaInst*, llvm::AllocaInst*> variables_;
   llvm::SmallVector<llvm::AllocaInst*> promotable_;
