@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <gnu/libc-version.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,7 +70,10 @@ std::string seal_of(const std::string& name, const oracles::Expected& expected) 
 
 // The C library chooses its functions by the processor, and they differ in the last bit.
 std::string mathematics_of_machine() {
-  std::string text = gnu_get_libc_version();
+  std::string text(64, '\0');
+#if defined(_CS_GNU_LIBC_VERSION)
+  text.resize(std::min(text.size(), confstr(_CS_GNU_LIBC_VERSION, text.data(), text.size())));
+#endif
 #if defined(__x86_64__)
   text += fmt::format(" fma {} avx2 {} avx512 {}", __builtin_cpu_supports("fma"), __builtin_cpu_supports("avx2"),
                       __builtin_cpu_supports("avx512f"));

@@ -149,7 +149,7 @@ TEST_F(Expectations, WithoutAPlaceOrAKeyNothingIsKept) {
 TEST(ExpectationName, DiffersWithEverythingThatTheExpectationMayDependOn) {
   const families::Family& family = families::find_family("tq4");
   const auto named = [&](const std::string& name) { return harness::parse_case(name, family); };
-  const std::string base = "one/d256/h8x2/kv33c64/nomask/nwg1/gauss/s7";
+  const std::string base = "one/d256/h8x2/kv33c64/ring0/nomask/nwg1/gauss/s7";
   const harness::Case test_case = named(base);
   const kernels::Variant variant;
   const oracles::ArithmeticProfile& profile = oracles::simulator_profile();

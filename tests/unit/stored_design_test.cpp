@@ -22,7 +22,8 @@ class StoredDesign : public ::testing::Test {
  protected:
   // The rows of an entry; counts how often they had to be made.
   std::vector<Row> rows(const std::string& subject = "gate of fwht", std::vector<int> levels = {3, 3}) {
-    const harness::CoveringDesign design{.levels = std::move(levels)};
+    harness::CoveringDesign design;
+    design.levels = std::move(levels);
     return harness::stored_rows("design-1.rows", subject, design, [this] {
       ++made_;
       return rows_;
