@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/repeats.h"
 #include "metal/guarded_memory.h"
 
 namespace assay::harness {
@@ -50,13 +51,7 @@ metal::BufferView view_of(const JobBuffer& described, metal::Buffer& buffer) {
   return {.buffer = &buffer, .offset = kGuardBytes, .limit = described.size};
 }
 
-// Whether every `period` bytes are the first ones again. The comparison of long texts by the C library is many times as fast as a loop over
-// bytes.
-bool repeats(std::span<const std::byte> bytes, std::size_t period) {
-  return bytes.size() <= period || std::memcmp(bytes.data(), bytes.data() + period, bytes.size() - period) == 0;
-}
-
-bool is_zero(std::span<const std::byte> bytes) { return bytes.empty() || (bytes.front() == std::byte{0} && repeats(bytes, 1)); }
+bool is_zero(std::span<const std::byte> bytes) { return bytes.empty() || (bytes.front() == std::byte{0} && base::repeats(bytes, 1)); }
 
 // The parts in memory; everything if the system does not say. Of pages that started as zeros, no other can differ. A page that was written
 // and then swapped out would be missed where the memory is not shared.
@@ -93,7 +88,7 @@ bool is_poison(std::span<const std::byte> bytes, std::size_t first, std::uint32_
   for (std::size_t i = 0; i < std::min(bytes.size(), sizeof word); ++i) {
     if (bytes[i] != static_cast<std::byte>(word >> ((first + i) % sizeof word * 8))) return false;
   }
-  return repeats(bytes, sizeof word);
+  return base::repeats(bytes, sizeof word);
 }
 
 bool is_gap(const JobBuffer& described, std::span<const std::byte> bytes, std::size_t first, const metal::SharedMemory* shared) {
