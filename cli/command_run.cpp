@@ -38,6 +38,9 @@
 namespace assay::cli {
 namespace {
 
+// The number of cases up to which a run keeps expectations for the next one. The gate has two thirds of it.
+constexpr std::size_t kMostWithKeptExpectations = 10'000;
+
 // A known finding that matches no case of a whole suite is never checked, so it is reported. A selection of single cases or one shard need
 // not match all findings.
 void add_idle_findings(std::vector<std::string>& notes, const Workspace& workspace, const harness::Workbench& workbench) {
@@ -204,6 +207,8 @@ int run_selection(const Options& options, const std::vector<std::string>& words)
   const std::vector<harness::Case>& cases = workspace.selection.cases;
   require_gate(options, workspace.selection);
   harness::RunOptions running = run_options(options);
+  // More would throw those of their own first cases away, and those of the gate.
+  if (cases.size() > kMostWithKeptExpectations) running.execution.expectations.reset();
   const ChosenDevice chosen = choose_device(options);
   if (cases.empty()) {
     say("this shard is empty: the selection has {} case{}, which other shards run\n", workspace.selection.selected,

@@ -22,6 +22,7 @@
 #include "harness/cases/file_case.h"
 #include "harness/cases/file_contents.h"
 #include "harness/cases/suite.h"
+#include "harness/execute/expectation_store.h"
 #include "harness/execute/lone_limits.h"
 #include "harness/ledger/shell_line.h"
 #include "harness/prepare/family_fit.h"
@@ -321,6 +322,7 @@ harness::RunOptions run_options(const Options& options) {
   result.execution.threads = options.threads;
   result.execution.shelf = shelf_of(options);
   result.execution.profile = oracles::profile_named(profile_of(options));
+  result.execution.expectations = harness::expectations_in_cache();
   result.jobs = job_count(options);
   result.fail_fast = options.fail_fast;
   result.timeout = std::chrono::duration<double>(options.timeout);

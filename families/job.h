@@ -159,6 +159,9 @@ struct Job {
   // conversions of the contract (q to half, for example), empty if there are none.
   std::function<oracles::Expected()> expect = {};
   std::function<oracles::Expected()> expect_exact = {};
+  // Whether both depend on nothing but the case, its inputs, the profile, and the variant's accuracy, reads_hidden, settings and fields.
+  // They may then be kept between runs (harness/execute/expectation_store.h).
+  bool expectation_may_be_kept = false;
   std::function<void(oracles::Expected&)> widen = {};  // adds to bounds the error of the job's own reading
   std::optional<double> informative_ratio = {};        // see JudgeOptions, like the next two
   double output_spacing = 0.0;

@@ -5,6 +5,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <new>
 #include <utility>
 
@@ -57,6 +59,26 @@ void SharedMemory::give_back() {
   if (--living_ != 0) return;
   if (taken_ > kKept) remove_pages(0, next_);
   next_ = taken_ = 0;
+}
+
+// The file knows its holes, so that gigabytes without pages take one call. To ask for the state of each page takes a millisecond a
+// gigabyte.
+std::optional<std::vector<SharedMemory::Part>> SharedMemory::parts_with_pages(const std::byte* first, std::size_t bytes) const {
+  if (file_.number() < 0) return std::nullopt;
+  const off_t begin = first - begin_;
+  const off_t end = begin + static_cast<off_t>(bytes);
+  std::vector<Part> parts;
+  for (off_t at = begin; at < end;) {
+    const off_t data = lseek(file_.number(), at, SEEK_DATA);
+    if (data < 0 && errno == ENXIO) break;  // a hole up to the end of the file
+    if (data < 0) return std::nullopt;
+    if (data >= end) break;
+    const off_t hole = lseek(file_.number(), data, SEEK_HOLE);
+    if (hole <= data) return std::nullopt;
+    at = std::min(hole, end);
+    parts.push_back({static_cast<std::size_t>(data - begin), static_cast<std::size_t>(at - data)});
+  }
+  return parts;
 }
 
 void SharedMemory::remove_pages(std::size_t first, std::size_t last) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <vector>
 
 #include "base/descriptor.h"
 
@@ -28,6 +30,14 @@ class SharedMemory {
   [[nodiscard]] static std::size_t size();
   // -1: where files cannot be as large, or the system has no memory files. Then only forks that are made later share it.
   [[nodiscard]] int file() const { return file_.number(); }
+
+  // Offset from `first` and length of a part.
+  struct Part {
+    std::size_t at = 0;
+    std::size_t length = 0;
+  };
+  // The parts of a region that have pages; all bytes outside of them are 0. Nothing: the system does not say.
+  [[nodiscard]] std::optional<std::vector<Part>> parts_with_pages(const std::byte* first, std::size_t bytes) const;
 
  private:
   void map();

@@ -27,8 +27,8 @@ using Row = std::span<double>;
 
 constexpr float kHidden = -std::numeric_limits<float>::infinity();
 
-// The bits of a number that half represents exactly.
-std::uint16_t half_bits(double value) { return std::bit_cast<std::uint16_t>(static_cast<_Float16>(value)); }
+// The bits of a number that half represents exactly. So does float, from which processors convert.
+std::uint16_t half_bits(double value) { return std::bit_cast<std::uint16_t>(static_cast<_Float16>(static_cast<float>(value))); }
 
 void put(std::span<std::byte> bytes, std::size_t at, const auto& value) { std::memcpy(&bytes[at], &value, sizeof value); }
 
@@ -97,44 +97,56 @@ class Recipe {
 
   // `index` is the number of the row in q; its head reads key/value head `kv_head` of all batches.
   void query(std::size_t index, std::size_t kv_head, Row row) const {
-    const bool follows = is("needle") || is("large") || is("all_negative") || is("below_sentinels") || is("softcap_edge") ||
-                         is("one_key_far") || is("one_key_first") || is("one_key_above") || is("sink_dominates");
-    const double length = 1.0 + 0.05 * noise_.uniform(index);
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      row[i] = query_size_ * (follows ? length * direction(kv_head, i) : query_.normal(index * row.size() + i));
-      if (is("heavy")) row[i] /= 2;
-      if (is("zero")) row[i] = 0.0;
-      if (is("tiny")) row[i] *= 0x1p-10;
+    if (follows_) {
+      const double length = 1.0 + 0.05 * noise_.uniform(index);
+      const Row direction = direction_.of(query_, (kv_head + 7) * 4096, row.size());
+      for (std::size_t i = 0; i < row.size(); ++i) row[i] = query_size_ * (length * direction[i]);
+    } else {
+      query_.normals(index * row.size(), row);
+      for (double& x : row) x *= query_size_;
     }
+    const double factor = is("heavy") ? 0.5 : is("zero") ? 0.0 : is("tiny") ? 0x1p-10 : 1.0;
+    if (factor == 0.0) return clear(row);
+    for (double& x : row) x *= factor;
   }
 
   // Key `key` of a head; it may be behind the last one.
   void key(std::size_t kv_head, std::size_t key, Row row) const {
-    const std::size_t index = kv_head * kMostRows + key;
+    if (const auto target = score(kv_head, key)) return aim(kv_head, *target, row);
+    if (is("zero")) return clear(row);
     const bool is_equal = is("uniform") || is("drift") || is("cancel");
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::size_t at = (is_equal ? kv_head : index) * row.size() + i;
-      row[i] = is("heavy") ? std::clamp(key_.student(at), -kHeaviest, kHeaviest) : key_.normal(at);
-      if (is("zero")) row[i] = 0.0;
-      if (is("outlier") && i == where_.below(kv_head, row.size())) row[i] = 12.0 + row[i];
+    const std::size_t first = (is_equal ? kv_head : kv_head * kMostRows + key) * row.size();
+    if (is("heavy")) {
+      key_.students(first, row);
+      for (double& x : row) x = std::clamp(x, -kHeaviest, kHeaviest);
+    } else {
+      key_.normals(first, row);
     }
-    if (const auto target = score(kv_head, key)) aim(kv_head, *target, row);
+    if (is("outlier")) row[where_.below(kv_head, row.size())] += 12.0;
   }
 
   void value(std::size_t kv_head, std::size_t key, Row row) const {
+    if (is("zero")) return clear(row);
     const std::size_t index = kv_head * kMostRows + key;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const double normal = value_.normal(index * row.size() + i);
-      row[i] = is("heavy") ? value_.student(index * row.size() + i) : (0.5 + size_.uniform(index)) * normal;
-      if (is("drift")) row[i] = 1.0 + 0.25 * normal;
-      if (is("large") || is("all_negative") || is("softcap_edge"))
-        row[i] = std::copysign(1.0, common(kv_head, i)) + common(kv_head, i) + 0.1 * normal;
-      // No error of a score this large shows in a mean of equal values, so a wrong maximum alone does.
-      if (is("below_sentinels")) row[i] = std::copysign(1.0, common(kv_head, i)) + common(kv_head, i);
-      if (is("cancel")) row[i] = (key % 2 == 0 ? 1.0 : -1.0) * common(kv_head, i) + 0.02 * normal;
+    if (is("heavy")) return value_.students(index * row.size(), row);
+    value_.normals(index * row.size(), row);
+    const bool is_near_common = is("large") || is("all_negative") || is("softcap_edge");
+    // No error of a score this large shows in a mean of equal values, so a wrong maximum alone does.
+    const bool is_common = is("below_sentinels");
+    if (is_near_common || is_common || is("cancel")) {
+      const Row common = common_.of(value_, (kv_head + 1) * kMostRows * 4096, row.size());
+      const double sign = key % 2 == 0 ? 1.0 : -1.0;
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        const double away = std::copysign(1.0, common[i]) + common[i];
+        row[i] = is_common ? away : is_near_common ? away + 0.1 * row[i] : sign * common[i] + 0.02 * row[i];
+      }
+    } else if (is("drift")) {
+      for (double& x : row) x = 1.0 + 0.25 * x;
+    } else {
       // Of the share that a sink leaves of it, half still has digits.
-      if (is("tiny")) row[i] *= shape_.sinks ? 0x1p-8 : 0x1p-12;
-      if (is("zero")) row[i] = 0.0;
+      const double size = 0.5 + size_.uniform(index);
+      const double tiny = is("tiny") ? (shape_.sinks ? 0x1p-8 : 0x1p-12) : 1.0;
+      for (double& x : row) x = size * x * tiny;
     }
   }
 
@@ -166,8 +178,8 @@ class Recipe {
     return shape_.sinks ? 200.0 : 3000.0 * std::sqrt(128.0 / static_cast<double>(std::max<std::size_t>(128, shape_.dk)));
   }
   [[nodiscard]] bool is(std::string_view name) const { return fixture_ == name; }
-  [[nodiscard]] double direction(std::size_t kv_head, std::size_t i) const { return query_.normal((kv_head + 7) * 4096 + i); }
-  [[nodiscard]] double common(std::size_t kv_head, std::size_t i) const { return value_.normal((kv_head + 1) * kMostRows * 4096 + i); }
+
+  static void clear(Row row) { std::ranges::fill(row, 0.0); }
 
   // The score that a key shall have for the queries of its head, where the fixture decides that.
   [[nodiscard]] std::optional<double> score(std::size_t kv_head, std::size_t key) const {
@@ -194,15 +206,36 @@ class Recipe {
   }
 
   void aim(std::size_t kv_head, double target, Row row) const {
+    const Row direction = direction_.of(query_, (kv_head + 7) * 4096, row.size());
     double square = 0.0;
-    for (std::size_t i = 0; i < row.size(); ++i) square += direction(kv_head, i) * direction(kv_head, i);
+    for (const double x : direction) square += x * x;
     const double factor = target / (static_cast<double>(shape_.scale) * query_size_ * square);
-    for (std::size_t i = 0; i < row.size(); ++i) row[i] = factor * direction(kv_head, i);
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = factor * direction[i];
   }
+
+  // A row that many rows one after the other are made of: the last one that was asked for.
+  class CommonRow {
+   public:
+    [[nodiscard]] Row of(const Counter& counter, std::uint64_t first, std::size_t size) {
+      if (row_.size() != size || first_ != first) {
+        row_.resize(size);
+        first_ = first;
+        counter.normals(first, row_);
+      }
+      return row_;
+    }
+
+   private:
+    std::vector<double> row_;
+    std::uint64_t first_ = 0;
+  };
 
   const Shape& shape_;
   std::string_view fixture_;
   double query_size_ = 1.0;
+  bool follows_ = is("needle") || is("large") || is("all_negative") || is("below_sentinels") || is("softcap_edge") || is("one_key_far") ||
+                  is("one_key_first") || is("one_key_above") || is("sink_dominates");
+  mutable CommonRow direction_, common_;
   Counter query_{shape_.seed, Stream::query}, key_{shape_.seed, Stream::key}, value_{shape_.seed, Stream::value},
       size_{shape_.seed, Stream::value_size}, noise_{shape_.seed, Stream::noise}, where_{shape_.seed, Stream::place};
 };

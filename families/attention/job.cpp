@@ -208,6 +208,7 @@ Job job(const JobRequest& request) {
   if (data->has_lse) job.describe = [data](std::size_t element) { return describe(data->shape, element); };
   job.expect = [data] { return data->expect(data->accuracy); };
   job.expect_exact = [data] { return data->expect(without_conversions(data->accuracy)); };
+  job.expectation_may_be_kept = true;
   const double unit = oracles::weakest_unit(data->accuracy);
   if (unit > oracles::kFloatUnit) job.informative_ratio = 16.0 * unit;
   job.constant_is_expected = request.test_case.fixture == "zero" || hides_everything(shape, data->inputs.bias(shape));

@@ -1,6 +1,7 @@
 // The job of family `quantize`: one token per head in, indices and norms in one slot of a cache out.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/code_bytes.h"
+#include "base/repeats.h"
 #include "families/described_launch.h"
 #include "families/mistakes.h"
 #include "families/quantize/inputs.h"
@@ -62,14 +64,41 @@ struct Cache {
   // The first element outside of the slot that a pass changed.
   [[nodiscard]] std::optional<std::size_t> find_outside(const BufferResult& result, auto element, std::size_t per_slot) const {
     using T = decltype(element);
-    const bool is_sparse = result.bytes.size() > kLargestFilled;
     for (const Range& part : result.parts) {
-      for (std::size_t i = part.at / sizeof(T); i < (part.at + part.length) / sizeof(T); ++i) {
-        if (i / per_slot % capacity == slot) continue;
-        if (is_sparse ? std::bit_cast<std::array<std::byte, sizeof(T)>>(result.of<T>()[i]) != std::array<std::byte, sizeof(T)>()
-                      : result.written<T>(i))
-          return i;
+      const std::size_t last = (part.at + part.length) / sizeof(T);
+      for (std::size_t i = part.at / sizeof(T); i < last;) {
+        const std::size_t position = i / per_slot;  // of all heads
+        // Where the slot of the next head begins, or that of this one. A slot behind the cache is none.
+        const std::size_t next = slot < capacity ? ((position + capacity - slot - 1) / capacity * capacity + slot) * per_slot : last;
+        if (next <= i) {
+          i = (position + 1) * per_slot;
+          continue;
+        }
+        const std::size_t end = std::min(last, next);
+        if (const auto changed = find_changed<T>(result, i, end)) return changed;
+        i = end;
       }
+    }
+    return std::nullopt;
+  }
+
+  // The first of these elements that a pass changed.
+  template <typename T>
+  [[nodiscard]] static std::optional<std::size_t> find_changed(const BufferResult& result, std::size_t first, std::size_t last) {
+    const bool is_sparse = result.bytes.size() > kLargestFilled;
+    const auto is_changed = [&](std::size_t i) {
+      if (!is_sparse) return result.written<T>(i);
+      return std::bit_cast<std::array<std::byte, sizeof(T)>>(result.of<T>()[i]) != std::array<std::byte, sizeof(T)>();
+    };
+    // What was there repeats every four bytes at most. Nearly always nothing is changed, which a comparison of all at once finds out.
+    constexpr std::size_t kPeriod = sizeof(metal::kPoisonWord);
+    const std::size_t checked = std::min(last, first + kPeriod / sizeof(T));
+    for (std::size_t i = first; i < checked; ++i) {
+      if (is_changed(i)) return i;
+    }
+    if (base::repeats(result.bytes.subspan(first * sizeof(T), (last - first) * sizeof(T)), kPeriod)) return std::nullopt;
+    for (std::size_t i = checked; i < last; ++i) {
+      if (is_changed(i)) return i;
     }
     return std::nullopt;
   }

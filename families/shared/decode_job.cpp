@@ -189,6 +189,7 @@ Job decode_job(const JobRequest& request, const DecodeFormat& format) {
       attention_accuracy(request.variant.accuracy, oracles::float_format(), format.nsg.value_or(1), request.profile);
   job.expect = [=] { return oracles::decode_attention(shape, inputs->q, inputs->cache(), accuracy); };
   job.expect_exact = [=] { return oracles::decode_attention(shape, inputs->q, inputs->cache(), without_conversions(accuracy)); };
+  job.expectation_may_be_kept = true;
   job.informative_ratio = informative_ratio(accuracy);
   job.declared_loss = declared_loss(accuracy);
   job.outside_of_domain = [=]() -> std::optional<std::string> {

@@ -115,6 +115,7 @@ DenseJob dense_job(const JobRequest& request, const Bf16Parameters& p, std::int6
   const oracles::AttentionAccuracy accuracy = attention_accuracy(request.variant.accuracy, oracles::bfloat_format(), nsg, request.profile);
   job.expect = [=] { return oracles::dense_attention(shape.shape, inputs->tensors(), accuracy); };
   job.expect_exact = [=] { return oracles::dense_attention(shape.shape, inputs->tensors(), without_conversions(accuracy)); };
+  job.expectation_may_be_kept = true;
   job.informative_ratio = informative_ratio(accuracy);
   job.declared_loss = declared_loss(accuracy);
   job.output_spacing = accuracy.output.smallest_subnormal;

@@ -128,12 +128,10 @@ std::string subject_of(const SuitePlan& plan, const kernels::Variant& variant, s
   return subject + (variant.description.empty() ? "" : kernels::read_text(variant.description));
 }
 
-// The rows of a design, from the cache if they are worth an entry: those of the gate take a tenth of a second, those of longer suites a
-// second per family.
+// The rows of a design, from the cache: those of the gate take up to a second for a variant, those of longer suites several.
 template <typename Make>
 std::vector<Row> rows_from_cache(const SuitePlan& plan, const kernels::Variant& variant, std::span<const kernels::AxisLimit> limits,
                                  const Make& make) {
-  if (plan.further_strength == 0) return make();
   const std::string subject = subject_of(plan, variant, limits);
   const std::string name = fmt::format("design-{:016x}.rows", base::digest_of(subject));
   return stored_rows(name, subject, suite_design(plan, family_of(variant), limits, plan.work), make);

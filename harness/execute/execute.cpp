@@ -265,7 +265,8 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& test_case, con
                         options.device,
                         options.keep_bits,
                         options.returned,
-                        options.judged_as};
+                        options.judged_as,
+                        options.expectations.get()};
     if (options.keep_output) execution.judging.keep = &outcome.judged;
     execute_job(execution);
     for (fault::WrongTable& wrong : find_wrong_tables(kernel->entry().layout, test_case)) verdict.faults.emplace_back(std::move(wrong));

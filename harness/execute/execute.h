@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -20,6 +21,7 @@
 
 namespace assay::harness {
 
+class ExpectationStore;
 class JobMemory;
 
 // Cases that cost more (Family::work) run under one order of simdgroups only. Half of the gate's cases have more than one simdgroup per
@@ -58,6 +60,9 @@ struct ExecutionOptions {
   oracles::ArithmeticProfile profile = oracles::simulator_profile();
   // The variant with another [accuracy], by whose bounds the case is judged; nullptr: the prepared one. It must outlive the execution.
   const kernels::Variant* judged_as = nullptr;
+
+  // Where expectations are kept between runs; nullptr: nowhere.
+  std::shared_ptr<const ExpectationStore> expectations;
 
   // Executes other dispatches than the case's own, on the same buffers. `encode` would encode the case's own. Empty: the
   // case's own dispatches.

@@ -46,7 +46,7 @@ class Judging {
   void judge_everything() {
     for (const families::HelperCheck& check : job_.helper_checks) settle_helper(check);
     verdict_.row_length = job_.row_length;
-    const oracles::Expected& expected = asked_once(execution_.kept.expected, job_.expect);
+    const oracles::Expected& expected = asked_once(execution_.kept.expected, job_.expect, "expected");
     if (job_.find_broken_promises) {
       for (families::BrokenPromise& broken : job_.find_broken_promises(results_)) verdict_.faults.emplace_back(std::move(broken));
     }
@@ -80,8 +80,17 @@ class Judging {
   }
 
  private:
-  const oracles::Expected& asked_once(std::optional<oracles::Expected>& kept, const std::function<oracles::Expected()>& oracle) {
-    if (!kept) verdict_.oracle_seconds += timed([&] { kept = oracle(); });
+  const oracles::Expected& asked_once(std::optional<oracles::Expected>& kept, const std::function<oracles::Expected()>& oracle,
+                                      std::string_view which) {
+    if (kept) return *kept;
+    const Case& test_case = execution_.test_case;
+    // A file says what the inputs are, and another one of its name may say something else.
+    const bool may_be_kept = execution_.expectations != nullptr && job_.expectation_may_be_kept && !file_stem(test_case.fixture);
+    verdict_.oracle_seconds += timed([&] {
+      kept = may_be_kept
+                 ? execution_.expectations->get(expectation_name(test_case, execution_.variant(), execution_.profile, which), oracle)
+                 : oracle();
+    });
     return *kept;
   }
 
@@ -169,7 +178,7 @@ class Judging {
     const auto of_buffer = [this](std::size_t buffer) { return execution_.report.shadows.at(buffer); };
     shadowed.shadows = job_.read_shadows ? job_.read_shadows(of_buffer) : of_buffer(job_.judged.front());
     shadowed.expected = expected;
-    shadowed.exact = job_.expect_exact ? asked_once(execution_.kept.exact, job_.expect_exact) : expected;
+    shadowed.exact = job_.expect_exact ? asked_once(execution_.kept.exact, job_.expect_exact, "exact") : expected;
     if (job_.widen) {
       job_.widen(shadowed.expected);
       job_.widen(shadowed.exact);
@@ -302,8 +311,7 @@ void execute_job(Execution& execution) {
   Kept& kept = execution.kept;
   if (!kept.job) {
     const CaseSource source(execution.test_case, execution.shelf);
-    const kernels::Variant& variant = execution.judged_as == nullptr ? execution.prepared.variant : *execution.judged_as;
-    kept.job = make_job(execution.prepared, variant, execution.kernel, execution.test_case, source.get(), execution.profile);
+    kept.job = make_job(execution.prepared, execution.variant(), execution.kernel, execution.test_case, source.get(), execution.profile);
   }
   const Job& job = *kept.job;
   if (execution.returned) return judge_returned(execution);

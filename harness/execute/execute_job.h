@@ -13,6 +13,7 @@
 #include "fixtures/shelf.h"
 #include "harness/cases/case_data.h"
 #include "harness/execute/execute.h"
+#include "harness/execute/expectation_store.h"
 #include "harness/execute/kernel_host.h"
 #include "harness/findings/verdict.h"
 #include "harness/judge/judge.h"
@@ -44,6 +45,9 @@ struct OutputBits {
 };
 
 struct Execution {
+  // By whose bounds the case is judged.
+  [[nodiscard]] const kernels::Variant& variant() const { return judged_as == nullptr ? prepared.variant : *judged_as; }
+
   const PreparedVariant& prepared;
   const kernels::BoundKernel& kernel;  // the function of the case
   const Case& test_case;
@@ -58,6 +62,7 @@ struct Execution {
   bool keeps_bits = false;                                           // fills `bits`
   std::function<void(const Case&, const JobMemory&)> returned = {};  // ExecutionOptions::returned
   const kernels::Variant* judged_as = nullptr;                       // ExecutionOptions::judged_as
+  const ExpectationStore* expectations = nullptr;                    // ExecutionOptions::expectations
 
   KernelReport report = {};
   std::vector<float> output = {};  // families::Reading::output

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/repeats.h"
 #include "metal/guarded_memory.h"
 
 namespace assay::harness {
@@ -50,14 +51,17 @@ metal::BufferView view_of(const JobBuffer& described, metal::Buffer& buffer) {
   return {.buffer = &buffer, .offset = kGuardBytes, .limit = described.size};
 }
 
-bool is_zero(std::span<const std::byte> bytes) {
-  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
-}
+bool is_zero(std::span<const std::byte> bytes) { return bytes.empty() || (bytes.front() == std::byte{0} && base::repeats(bytes, 1)); }
 
 // The parts in memory; everything if the system does not say. Of pages that started as zeros, no other can differ. A page that was written
-// and then swapped out would be missed.
-std::vector<Range> parts_in_memory(std::span<const std::byte> bytes) {
+// and then swapped out would be missed where the memory is not shared.
+std::vector<Range> parts_in_memory(std::span<const std::byte> bytes, const metal::SharedMemory* shared) {
   if (bytes.empty()) return {};
+  if (const auto found = shared == nullptr ? std::nullopt : shared->parts_with_pages(bytes.data(), bytes.size())) {
+    std::vector<Range> parts;
+    for (const metal::SharedMemory::Part& part : *found) parts.push_back({part.at, part.length});
+    return parts;
+  }
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
   const std::uintptr_t end = begin + bytes.size();
@@ -74,36 +78,37 @@ std::vector<Range> parts_in_memory(std::span<const std::byte> bytes) {
 }
 
 // Whether pages that started as zeros are still zeros.
-bool is_untouched(std::span<const std::byte> bytes) {
-  return std::ranges::all_of(parts_in_memory(bytes), [&](const Range& part) { return is_zero(bytes.subspan(part.at, part.length)); });
+bool is_untouched(std::span<const std::byte> bytes, const metal::SharedMemory* shared) {
+  return std::ranges::all_of(parts_in_memory(bytes, shared),
+                             [&](const Range& part) { return is_zero(bytes.subspan(part.at, part.length)); });
 }
 
 // `first`: offset of the bytes in their buffer, where the poison starts at the first byte.
 bool is_poison(std::span<const std::byte> bytes, std::size_t first, std::uint32_t word) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(bytes.size(), sizeof word); ++i) {
     if (bytes[i] != static_cast<std::byte>(word >> ((first + i) % sizeof word * 8))) return false;
   }
-  return true;
+  return base::repeats(bytes, sizeof word);
 }
 
-bool is_gap(const JobBuffer& described, std::span<const std::byte> bytes, std::size_t first) {
-  if (described.gap == Gap::untouched) return is_untouched(bytes);
+bool is_gap(const JobBuffer& described, std::span<const std::byte> bytes, std::size_t first, const metal::SharedMemory* shared) {
+  if (described.gap == Gap::untouched) return is_untouched(bytes, shared);
   return is_poison(bytes, first, described.gap == Gap::forbidden ? metal::kReadPoisonWord : metal::kPoisonWord);
 }
 
 }  // namespace
 
-JobMemory::JobMemory(const families::Job& job, metal::SharedMemory* shared) : job_(job) {
+JobMemory::JobMemory(const families::Job& job, metal::SharedMemory* shared) : job_(job), shared_(shared) {
   for (const JobBuffer& described : job.buffers)
     inputs_.push_back(described.role == BufferRole::input ? make_buffer(described, 0, shared) : nullptr);
-  for (std::size_t pass = 0; pass < job.passes.size(); ++pass) add_pass(shared);
+  for (std::size_t pass = 0; pass < job.passes.size(); ++pass) add_pass();
 }
 
-void JobMemory::add_pass(metal::SharedMemory* shared) {
+void JobMemory::add_pass() {
   PassMemory pass;
   for (std::size_t number = 0; number < job_.buffers.size(); ++number) {
     const JobBuffer& described = job_.buffers[number];
-    pass.own.push_back(inputs_[number] == nullptr ? make_buffer(described, passes_.size(), shared) : nullptr);
+    pass.own.push_back(inputs_[number] == nullptr ? make_buffer(described, passes_.size(), shared_) : nullptr);
     pass.views.push_back(view_of(described, inputs_[number] == nullptr ? *pass.own.back() : *inputs_[number]));
   }
   passes_.push_back(std::move(pass));
@@ -132,7 +137,7 @@ families::Results JobMemory::results() const {
       const std::span<const std::byte> bytes = whole(number, pass).subspan(guard_bytes(described), described.size);
       const bool is_sparse = described.gap == Gap::untouched && described.role == BufferRole::output;
       left.push_back({bytes, has_intact_guards(number, pass), described.fills.empty() ? std::nullopt : std::optional(described.fills[pass]),
-                      is_sparse ? parts_in_memory(bytes) : std::vector{Range{0, bytes.size()}}});
+                      is_sparse ? parts_in_memory(bytes, shared_) : std::vector{Range{0, bytes.size()}}});
     }
   }
   return results;
@@ -163,11 +168,11 @@ bool JobMemory::is_unchanged(std::size_t input) const {
   std::size_t end = 0;
   for (const Piece& piece : described.contents) {
     const std::size_t first = guard_bytes(described) + piece.at;
-    if (!is_gap(described, bytes.subspan(end, first - end), end)) return false;
-    if (!std::ranges::equal(bytes.subspan(first, piece.bytes.size()), piece.bytes)) return false;
+    if (!is_gap(described, bytes.subspan(end, first - end), end, shared_)) return false;
+    if (!piece.bytes.empty() && std::memcmp(bytes.data() + first, piece.bytes.data(), piece.bytes.size()) != 0) return false;
     end = first + piece.bytes.size();
   }
-  return is_gap(described, bytes.subspan(end), end);
+  return is_gap(described, bytes.subspan(end), end, shared_);
 }
 
 }  // namespace assay::harness

@@ -50,9 +50,10 @@ class JobMemory {
     std::vector<metal::BufferView> views;
   };
 
-  void add_pass(metal::SharedMemory* shared);
+  void add_pass();
 
   const families::Job& job_;
+  metal::SharedMemory* shared_;
   std::vector<std::unique_ptr<metal::Buffer>> inputs_;  // by number; null for others
   std::vector<PassMemory> passes_;
 };

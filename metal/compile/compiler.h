@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,7 +59,8 @@ class Compiler {
 
   // Preprocesses the files, in their order, as one translation unit against our headers. Line markers name these files by their `name`,
   // and included files by their path. They include regular files of their own folders, of the include folders and of our headers, and those
-  // that were read are noted (metal/source_files.h). Throws CompileError.
+  // that were read are noted (metal/source_files.h). From the cache, if nothing that could be read has changed (reachable_text.h). Throws
+  // CompileError.
   [[nodiscard]] std::string preprocess(const std::vector<SourceFile>& files) const;
 
   // The shared object of a translated source, from the cache or newly made. Throws CompileError with clang's messages, each at the
@@ -86,6 +88,11 @@ class Compiler {
                  const std::filesystem::path& output) const;
   // Whether it is a text without a file of its own: that stands among the cache's.
   [[nodiscard]] bool is_text(const SourceFile& file) const { return file.path.parent_path() == cache_.directory(); }
+  [[nodiscard]] std::optional<std::string> preprocessed_name(const std::vector<SourceFile>& files,
+                                                             const std::vector<std::filesystem::path>& roots) const;
+  [[nodiscard]] std::vector<std::string> preprocessing_command(const std::filesystem::path& reach, const std::string& main) const;
+  // Calls clang. In the result, temporary files have names of their own that are always the same. Throws CompileError.
+  [[nodiscard]] std::string run_preprocessor(const std::vector<SourceFile>& files, const std::vector<std::filesystem::path>& roots) const;
   [[nodiscard]] std::vector<std::filesystem::path> reached_by(const std::vector<SourceFile>& files) const;
   // What a step needs that reads and writes temporary files and entries of the cache.
   [[nodiscard]] base::Reach cache_only() const { return {.programs = {}, .readable = {}, .writable = {cache_.directory()}}; }

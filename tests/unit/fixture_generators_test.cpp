@@ -68,6 +68,22 @@ TEST(FixtureCounter, NormalHasTheMomentsOfANormal) {
   EXPECT_NEAR(sums[4] / count, 3.0 - 2.0 / 56.0, 0.05);
 }
 
+TEST(FixtureCounter, ARowHasTheBitsOfItsNumbers) {
+  const fixtures::Counter counter(11, fixtures::Stream::key);
+  for (const std::size_t size : {0U, 1U, 3U, 4U, 7U, 8U, 31U, 64U, 517U}) {
+    for (const std::uint64_t first : {std::uint64_t{0}, std::uint64_t{5}, (std::uint64_t{1} << 45U) + 3}) {
+      std::vector<double> normals(size);
+      std::vector<double> students(size);
+      counter.normals(first, normals);
+      counter.students(first, students);
+      for (std::size_t i = 0; i < size; ++i) {
+        ASSERT_EQ(std::bit_cast<std::uint64_t>(normals[i]), std::bit_cast<std::uint64_t>(counter.normal(first + i))) << first << " " << i;
+        ASSERT_EQ(std::bit_cast<std::uint64_t>(students[i]), std::bit_cast<std::uint64_t>(counter.student(first + i))) << first << " " << i;
+      }
+    }
+  }
+}
+
 TEST(FixtureCounter, StreamsAndSeedsDiffer) {
   std::set<std::uint64_t> seen;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
@@ -91,6 +107,10 @@ TEST(FixtureEncoder, CellFinderIsTheQuantiser) {
       const auto boundary = static_cast<double>(0.5F * (table[i] + table[i + 1]));
       for (const double x : {std::nextafter(boundary, -9.0), boundary, std::nextafter(boundary, 9.0)}) {
         ASSERT_EQ(cells.find(x), oracles::quantize_coordinate(table, x));
+        const double half = x / 2;
+        std::uint8_t cell = 0;
+        cells.find({&half, 1}, 2.0, {&cell, 1});
+        ASSERT_EQ(cell, oracles::quantize_coordinate(table, half * 2.0));
       }
     }
     EXPECT_EQ(cells.find(-1e30), 0);

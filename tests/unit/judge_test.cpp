@@ -54,6 +54,16 @@ TEST(Judge, ExactOutputPasses) {
   EXPECT_DOUBLE_EQ(judgement.median_bound_ratio, 0x1p-20 / 50.0);
 }
 
+TEST(Judge, DistinctValuesAreCountedExactly) {
+  Expected expected;
+  for (int j = 0; j < 10000; ++j) expected.value.push_back(j % 1700 * 0x1p-1060);  // subnormal ones differ too
+  expected.value.insert(expected.value.end(), {-0.0, kInf, -kInf, kInf, std::numeric_limits<double>::quiet_NaN()});
+  expected.bound.assign(expected.value.size(), 0.0);
+  expected.magnitude.assign(expected.value.size(), 0.0);
+  const std::vector<float> actual(expected.value.size(), 0.0F);
+  EXPECT_EQ(harness::judge(actual, expected).distinct_expected, 1702U) << "0 and -0 are equal, and NaN is no value";
+}
+
 TEST(Judge, TheBoundItselfPassesAndTheNextValueFails) {
   EXPECT_TRUE(judge_with(0, 1.0F + 0x1p-20F).passed());
   const Judgement above = judge_with(0, std::nextafter(1.0F + 0x1p-20F, 2.0F));

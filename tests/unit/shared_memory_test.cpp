@@ -1,0 +1,56 @@
+// Shared memory: which parts of a region have pages, whichever process touched them.
+#include "metal/shared_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstddef>
+
+namespace assay::tests {
+namespace {
+
+using metal::SharedMemory;
+
+constexpr std::size_t kGigabyte = std::size_t{1} << 30;
+const auto kPage = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+
+TEST(SharedMemory, TellsThePartsThatEitherProcessHasWritten) {
+  SharedMemory memory;
+  std::byte* region = memory.take(5 * kGigabyte, true);
+  const auto none = memory.parts_with_pages(region, 5 * kGigabyte);
+  ASSERT_TRUE(none.has_value()) << "the system has no memory files";
+  EXPECT_TRUE(none->empty());
+
+  region[kGigabyte] = std::byte{1};
+  if (const pid_t child = fork(); child == 0) {
+    region[4 * kGigabyte + 2 * kPage + 5] = std::byte{1};
+    region[4 * kGigabyte + 3 * kPage] = std::byte{1};
+    _exit(0);
+  } else {
+    ASSERT_GT(child, 0);
+    waitpid(child, nullptr, 0);
+  }
+  const auto parts = memory.parts_with_pages(region, 5 * kGigabyte);
+  ASSERT_TRUE(parts.has_value());
+  ASSERT_EQ(parts->size(), 2U);
+  EXPECT_EQ(parts->front().at, kGigabyte);
+  EXPECT_EQ(parts->front().length, kPage);
+  EXPECT_EQ(parts->back().at, 4 * kGigabyte + 2 * kPage);
+  EXPECT_EQ(parts->back().length, 2 * kPage);
+}
+
+TEST(SharedMemory, APartEndsWithTheRange) {
+  SharedMemory memory;
+  std::byte* region = memory.take(4 * kPage, true);
+  for (std::size_t page = 0; page < 4; ++page) region[page * kPage] = std::byte{1};
+  const auto parts = memory.parts_with_pages(region + kPage / 2, 2 * kPage);
+  ASSERT_TRUE(parts.has_value());
+  ASSERT_EQ(parts->size(), 1U);
+  EXPECT_EQ(parts->front().at, 0U);
+  EXPECT_EQ(parts->front().length, 2 * kPage);
+}
+
+}  // namespace
+}  // namespace assay::tests
