@@ -19,6 +19,7 @@ void require_native(const Options& options, const std::string& device) {
     throw std::invalid_argument(fmt::format("{} {} makes no sense with --device {}: {}", option, value, device, why));
   };
   if (options.policy != "native") refuse("--policy", options.policy, "only the simulator checks accesses and carries shadows");
+  if (options.engine != Options{}.engine) refuse("--engine", options.engine, "it is the simulator's");
   if (!options.schedule.empty()) refuse("--schedule", options.schedule, "a GPU orders its simdgroups itself");
   if (options.threads != 1) refuse("--threads", fmt::to_string(options.threads), "they are threads of the simulator");
   if (options.fp_contract != "off") refuse("--fp-contract", options.fp_contract, "use --math fast");

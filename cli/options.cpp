@@ -53,6 +53,7 @@ constexpr ReplayOption kReplayOptions[] = {{"--kernel", &Options::kernel},
                                            {"--order", &Options::order},
                                            {"--math", &Options::math},
                                            {"--policy", &Options::policy},
+                                           {"--engine", &Options::engine},
                                            {"--threads", &Options::threads},
                                            {"--timeout", &Options::timeout},
                                            {"--memory", &Options::memory},
@@ -179,8 +180,8 @@ void add_execution(CLI::App& command, Options& options) {
   command
       .add_option("--engine", options.engine,
                   "vector: run a simdgroup as one thread of vectors, where the kernel has such a form; fibers: run each lane on its own "
-                  "stack, several times slower; the results are the same")
-      ->check(CLI::IsMember({"vector", "fibers"}));
+                  "stack, several times slower; both: run each case both ways, and fail where the outputs differ; default: vector")
+      ->check(CLI::IsMember({"vector", "fibers", "both"}));
   command.add_option("--threads", options.threads, "CPU threads per case; 0: all cores")->type_name("N");
   command.add_option("--fp-contract", options.fp_contract, "fast: the compiler may fuse a*b+c into one rounding; default: off")
       ->check(CLI::IsMember({"off", "fast"}));

@@ -318,7 +318,8 @@ harness::RunOptions run_options(const Options& options) {
   if (schedules.size() == 1 && schedules.front().kind == metal::Schedule::Kind::random)
     schedules.insert(schedules.begin(), metal::Schedule{});
   result.execution.policy = metal::parse_policy(options.policy);
-  result.execution.engine = metal::parse_engine(options.engine);
+  result.execution.both_engines = options.engine == "both";
+  if (!result.execution.both_engines) result.execution.engine = metal::parse_engine(options.engine);
   result.execution.threads = options.threads;
   result.execution.shelf = shelf_of(options);
   result.execution.profile = oracles::profile_named(profile_of(options));

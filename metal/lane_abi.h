@@ -74,11 +74,11 @@ struct Lane {
   std::uint32_t shadowed_buffers;  // bit i: buffer i may contain numbers that kernels have computed
   std::uint32_t is_watched;        // not 0: kRounded is called
   const double* weights;           // by operation: shadows are rounded where the weight is not 0, in modules compiled to be explained
-  std::uint64_t meetings;  // counted by vector code, as the next three; see ExecutionCounters
+  std::uint64_t meetings;          // counted by vector code, as the next three; see ExecutionCounters
   std::uint64_t collectives;
   std::uint64_t divergent_collectives;
   std::uint64_t products;
-  std::uint32_t yields;  // not 0: vector code calls kVectorYield after a meeting
+  std::uint32_t yields;                                // not 0: vector code calls kVectorYield after a meeting
   alignas(64) std::uint32_t iteration[kMaxLoopDepth];  // of each loop around the lane's position, outermost first
 };
 

@@ -153,7 +153,8 @@ std::string group_text(const Group& group, const CompiledLibrary& library, bool 
     return function->declaration.file == first.file && function->declaration.line == first.line;
   });
   if (names.size() > 1 && is_one_place) text = fmt::format("  {} functions, {}:{}\n", names.size(), first.file, first.line);
-  return text + wrapped(names, 4) + needs_text(group, library) + arguments_text(group) + memory_text(group, is_listing) + engine_text(group, is_listing);
+  return text + wrapped(names, 4) + needs_text(group, library) + arguments_text(group) + memory_text(group, is_listing) +
+         engine_text(group, is_listing);
 }
 
 // The errors, each cause once.

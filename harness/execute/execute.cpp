@@ -1,10 +1,12 @@
 // Carries one case from its fixture to its verdict.
+// Long because all ways of executing a case are here: once, in several orders, on both engines, and for those who look at its memory.
 #include "harness/execute/execute.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <exception>
 #include <iterator>
 #include <stdexcept>
@@ -150,7 +152,8 @@ std::optional<fault::OrderDependence> find_difference(const Outcome& first, cons
   for (std::size_t i = 0; i < size; ++i) {
     const float a = first.output[i];
     const float b = other.output[i];
-    if (std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b)) continue;
+    // Which operand's payload a NaN has, hardware chooses.
+    if (std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) || (std::isnan(a) && std::isnan(b))) continue;
     if (++difference.count <= kNamed) difference.places.push_back({i, i / row_length, i % row_length, a, b});
   }
   if (difference.count == 0) return std::nullopt;
@@ -331,6 +334,13 @@ Outcome execute_with_output(const PreparedVariant& prepared, const Case& test_ca
     verdict.oracle_seconds = oracle_seconds;
     verdict.simulator_seconds = simulator_seconds;
     if (verdict.schedules != first.verdict.schedules) break;
+  }
+  if (options.both_engines && verdict.schedules == first.verdict.schedules) {
+    ExecutionOptions on_fibers = options;
+    on_fibers.engine = metal::Engine::fibers;
+    Outcome other = execute_once(prepared, test_case, on_fibers, order, kept);
+    other.verdict.schedules += " on fibers";
+    compare(first, other, verdict);
   }
   if (verdict.status == Status::passed) compare_values(prepared, first, options, order, verdict);
   verdict.digest = first.verdict.digest;

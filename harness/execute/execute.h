@@ -44,6 +44,7 @@ struct ExecutionOptions {
   // How kernels are compiled. `checked` detects far more hazards, and `shadow` splits errors into rounding and logic; both are slower.
   metal::Policy policy = metal::Policy::native;
   metal::Engine engine = metal::Engine::vector;
+  bool both_engines = false;  // runs the case on fibers too, and compares the outputs
   // For the policy `shadow`, as in metal::SimulatorOptions; used by explain_case().
   bool explain = false;
   double large_error = metal::kLargeError;

@@ -158,7 +158,8 @@ void fields(auto& archive, base::OneOf<Traced> auto& value) { each(archive, valu
 void fields(auto& archive, base::OneOf<Begin> auto& value) {
   auto& [threads, schedule, policy, engine, concurrent, explain, large_error, rounded_line, trace] = value.options;
   static_cast<void>(trace);
-  each(archive, threads, schedule, policy, engine, concurrent, explain, large_error, rounded_line, value.trace, value.pipelines, value.buffers);
+  each(archive, threads, schedule, policy, engine, concurrent, explain, large_error, rounded_line, value.trace, value.pipelines,
+       value.buffers);
 }
 void fields(auto& archive, base::OneOf<Wish> auto& value) { each(archive, value.buffer, value.offset, value.count, value.type); }
 void fields(auto& archive, base::OneOf<Request> auto& value) { each(archive, value.begin, value.commands, value.end); }

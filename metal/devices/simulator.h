@@ -26,7 +26,7 @@ struct SimulatorOptions {
   Schedule schedule = {};
   Policy policy = Policy::native;
   Engine engine = Engine::vector;  // under the policy `native`; others run lane by lane
-  bool concurrent = false;  // MTLDispatchTypeConcurrent: dispatches overlap unless a memory_barrier() separates them
+  bool concurrent = false;         // MTLDispatchTypeConcurrent: dispatches overlap unless a memory_barrier() separates them
 
   // Under the policy `shadow`: sum up what each line rounds away (Simulator::roundings), and record where a relative error above
   // `large_error` originates (Simulator::birth). Slower.

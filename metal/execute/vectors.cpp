@@ -89,7 +89,8 @@ SimdGroup* Threadgroup::next_group() {
 
 void Threadgroup::yield(SimdGroup& group) {
   // As in next(): the draws of a random schedule are those of lanes that run one by one.
-  const bool overtaken = launch_->schedule.kind == Schedule::Kind::random && active_groups_ > 1 && base::next_random(random_state_) % 4 == 0;
+  const bool overtaken =
+      launch_->schedule.kind == Schedule::Kind::random && active_groups_ > 1 && base::next_random(random_state_) % 4 == 0;
   if (group.runnable != 0 && !overtaken) return;
   SimdGroup* next = next_group();
   if (next == &group) return;

@@ -82,7 +82,8 @@ bool Lockstep::run() {
     drop_exact_values();
   }
   const auto has = [&](llvm::StringRef name) { return module_.getFunction(name) != nullptr; };
-  if (!is_checked_ && shadows_ == abi::kNoShadows && !has("__assay_traced") && !has("__assay_recorded")) module_.getOrInsertNamedMetadata(kPlain);
+  if (!is_checked_ && shadows_ == abi::kNoShadows && !has("__assay_traced") && !has("__assay_recorded"))
+    module_.getOrInsertNamedMetadata(kPlain);
   replace_position_queries();
   emit_module();
   // The backend would crash on invalid code or miscompile it.
@@ -145,7 +146,8 @@ void add_vector_kernel(llvm::Module& module, llvm::Function& entry) {
   const std::size_t first = fields.size() - 3;
   if (made.entry != nullptr) fields[first] = made.entry;
   fields[first + 1] = llvm::ConstantInt::get(fields[first + 1]->getType(), made.needs_rows ? 1 : 0);
-  fields[first + 2] = new llvm::GlobalVariable(module, refusal->getType(), true, llvm::GlobalValue::InternalLinkage, refusal, "__assay_text");
+  fields[first + 2] =
+      new llvm::GlobalVariable(module, refusal->getType(), true, llvm::GlobalValue::InternalLinkage, refusal, "__assay_text");
   description->setInitializer(llvm::ConstantStruct::get(all->getType(), fields));
 }
 

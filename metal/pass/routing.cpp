@@ -158,8 +158,9 @@ void Lockstep::route_write(llvm::Instruction& instruction, std::uint32_t site) {
     const auto bytes = module_.getDataLayout().getTypeStoreSize(value->getType()).getFixedValue();
     request = call_service(builder, abi::kStore, site, {destination, slot, builder.getInt64(bytes)}, builder.getVoidTy());
   } else if (copied != nullptr) {
-    request = call_service(builder, abi::kStore, site,
-                           {destination, source, builder.CreateZExtOrTrunc(copied->getLength(), builder.getInt64Ty())}, builder.getVoidTy());
+    request =
+        call_service(builder, abi::kStore, site,
+                     {destination, source, builder.CreateZExtOrTrunc(copied->getLength(), builder.getInt64Ty())}, builder.getVoidTy());
   } else {
     auto* fill = llvm::cast<llvm::MemSetInst>(memory);
     const auto* length = llvm::dyn_cast<llvm::ConstantInt>(fill->getLength());

@@ -1,4 +1,4 @@
-// Holds what the policies may cost: as ratios to `native` on the same cases, measured in turn.
+// Holds what the policies and engines may cost: as ratios to `native` on fibers on the same cases, measured in turn.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -22,9 +22,12 @@ namespace {
 struct PolicyRow {
   std::string name;
   metal::Policy policy;
-  double at_most;  // times native, of any case
+  metal::Engine engine;
+  double at_most;  // times native on fibers, of any case
 };
-const std::vector<PolicyRow> kPolicies = {{"checked", metal::Policy::checked, 8.0}, {"shadow", metal::Policy::shadow, 8.0}};
+const std::vector<PolicyRow> kPolicies = {{"checked", metal::Policy::checked, metal::Engine::fibers, 8.0},
+                                          {"shadow", metal::Policy::shadow, metal::Engine::fibers, 8.0},
+                                          {"vector", metal::Policy::native, metal::Engine::vector, 0.7}};
 
 constexpr std::size_t kRounds = 5;
 
@@ -44,15 +47,15 @@ TEST(PolicySpeed, EveryPolicyKeepsItsShareOfNative) {
     options.schedules = {metal::Schedule{}};
     std::size_t executions = 0;
     options.launch = [&](metal::ComputeEncoder& judged, const harness::Encode& encode) {
-      const auto under = [&](const std::string& name, metal::Policy policy) -> Interleaved::Contender {
-        return {name, [&, policy] {
-                  metal::Simulator simulator(prepared.libraries, {.policy = policy});
+      const auto under = [&](const std::string& name, metal::Policy policy, metal::Engine engine) -> Interleaved::Contender {
+        return {name, [&, policy, engine] {
+                  metal::Simulator simulator(prepared.libraries, {.policy = policy, .engine = engine});
                   encode(simulator);
                   ++executions;
                 }};
       };
-      std::vector<Interleaved::Contender> contenders = {under("native", metal::Policy::native)};
-      for (const PolicyRow& row : kPolicies) contenders.push_back(under(row.name, row.policy));
+      std::vector<Interleaved::Contender> contenders = {under("native", metal::Policy::native, metal::Engine::fibers)};
+      for (const PolicyRow& row : kPolicies) contenders.push_back(under(row.name, row.policy, row.engine));
       const Interleaved measured = measure_calmly(contenders, kRounds);
       for (const PolicyRow& row : kPolicies) {
         const double ratio = measured.ratio(row.name, "native");

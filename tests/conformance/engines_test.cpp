@@ -8,8 +8,8 @@
 #include "metal/compile/library.h"
 #include "metal/compile/pipeline.h"
 #include "metal/devices/simulator.h"
-#include "tests/support/both_engines.h"
 #include "tests/conformance/random_kernel.h"
+#include "tests/support/both_engines.h"
 
 namespace assay::tests {
 namespace {
@@ -71,7 +71,8 @@ TEST(Engines, RandomKernelsAreTheSame) {
   std::uint64_t as_vectors = 0;
   for (std::uint64_t seed = first; seed <= last; ++seed) as_vectors += compare_engines(seed) ? 1 : 0;
   RecordProperty("as_vectors", std::to_string(as_vectors));
-  std::printf("%llu of %llu kernels ran as vectors\n", static_cast<unsigned long long>(as_vectors), static_cast<unsigned long long>(last - first + 1));
+  std::printf("%llu of %llu kernels ran as vectors\n", static_cast<unsigned long long>(as_vectors),
+              static_cast<unsigned long long>(last - first + 1));
   EXPECT_GE(as_vectors * 10, (last - first + 1) * 9);
 }
 

@@ -20,7 +20,8 @@ class Writer {
   std::string kernel() {
     text_ =
         "#include <metal_stdlib>\nusing namespace metal;\n"
-        "constant float table[16] = {0.5f, -1.25f, 2.0f, 3.5f, -4.0f, 5.25f, 0.125f, 7.0f, -8.5f, 9.0f, 1.5f, -11.0f, 12.25f, 0.0f, 14.0f, -2.0f};\n"
+        "constant float table[16] = {0.5f, -1.25f, 2.0f, 3.5f, -4.0f, 5.25f, 0.125f, 7.0f, -8.5f, 9.0f, 1.5f, -11.0f, 12.25f, 0.0f, 14.0f, "
+        "-2.0f};\n"
         "uint bits(float x) { return isnan(x) ? 0x7fc00000u : as_type<uint>(x); }\n"
         "float number(uint u) { return float(int(u & 0xffffu) - 0x8000) * 0.001f; }\n"
         "kernel void test(device uint* out [[buffer(0)]], device const uint* in [[buffer(1)]], uint lane [[thread_index_in_simdgroup]],\n"
@@ -29,7 +30,8 @@ class Writer {
         "  threadgroup uint shared[128];\n  threadgroup float numbers[128];\n  threadgroup atomic_uint counter[4];\n";
     for (int i = 0; i < kWords; ++i) line("uint u{} = in[({} * thread_id + {}) & 255u];", i, number(1, 9), number(0, 255));
     for (int i = 0; i < kFloats; ++i) line("float f{} = number(in[(thread_id * {} + {}) & 255u]);", i, number(1, 5), number(0, 255));
-    for (int i = 0; i < kVectors; ++i) line("float4 v{} = float4(f{}, f{}, number(u{}), {}.5f);", i, pick(kFloats), pick(kFloats), pick(kWords), number(0, 3));
+    for (int i = 0; i < kVectors; ++i)
+      line("float4 v{} = float4(f{}, f{}, number(u{}), {}.5f);", i, pick(kFloats), pick(kFloats), pick(kWords), number(0, 3));
     line("uint own[8];");
     line("for (uint k = 0; k < 8; ++k) own[k] = in[(k * 32 + lane) & 255u];");
     line("shared[thread_id] = u0; numbers[thread_id] = f0;");
@@ -59,7 +61,8 @@ class Writer {
   }
 
   static std::string results() {
-    return "device uint* o = out + (group * per_group + thread_id) * 12u; o[0] = u0; o[1] = u1; o[2] = u2; o[3] = u3; o[4] = u4; o[5] = bits(f0); "
+    return "device uint* o = out + (group * per_group + thread_id) * 12u; o[0] = u0; o[1] = u1; o[2] = u2; o[3] = u3; o[4] = u4; o[5] = "
+           "bits(f0); "
            "o[6] = bits(f1); o[7] = bits(f2); o[8] = bits(f3); o[9] = bits(v0.x + v0.w); o[10] = bits(v1.y * v1.z); o[11] = own[u0 & 7u];";
   }
 
@@ -185,7 +188,8 @@ class Writer {
       case 5:
         return line("u{} += {};", pick(kWords), word(1));
       case 6:
-        return line("u{} = as_type<uint>(half2(half(clamp({}, -100.0f, 100.0f)), 1.0h));", pick(kWords), chance(2) ? "number(u0)" : "number(u3)");
+        return line("u{} = as_type<uint>(half2(half(clamp({}, -100.0f, 100.0f)), 1.0h));", pick(kWords),
+                    chance(2) ? "number(u0)" : "number(u3)");
       default:
         return line("u{} = {};", pick(kWords), word(0));
     }

@@ -122,8 +122,8 @@ void check_rows(std::string_view table_name, const std::vector<Row>& rows, std::
   }
   // Rows view their slice as vectors too.
   table.out_stride = (table.out_stride + 3) / 4 * 4;
-  // All 32 lanes evaluate every row, each in its own place, unless rows share memory. What they add to the pointers is not known when the kernel is compiled, so
-  // nothing is the same in all lanes.
+  // All 32 lanes evaluate every row, each in its own place, unless rows share memory. What they add to the pointers is not known when the
+  // kernel is compiled, so nothing is the same in all lanes.
   table.text = fmt::format(
       "{}{}{}\nkernel void rows(device uint* out [[buffer(0)]], device const uint* in [[buffer(1)]], device const uint* row_spread "
       "[[buffer(2)]], uint row_lane [[thread_index_in_simdgroup]]) {{\nout += row_lane * row_spread[0];\nin += row_lane * row_spread[1];\n",

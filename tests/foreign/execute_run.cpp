@@ -145,8 +145,8 @@ Outcome execute(const Run& run, metal::Policy policy) {
   const Buffers buffers = make_buffers(run);
   encode(run, simulator, buffers);
   tests::expect_same_on_fibers(
-      {library}, options, simulator,
-      [&](metal::ComputeEncoder& encoder, const Buffers& fresh) { encode(run, encoder, fresh); }, buffers, make_buffers(run));
+      {library}, options, simulator, [&](metal::ComputeEncoder& encoder, const Buffers& fresh) { encode(run, encoder, fresh); }, buffers,
+      make_buffers(run));
   if (tests::tests_on_gpu() && policy == metal::Policy::native) {
     tests::expect_same_on_gpu(
         {library}, [&](metal::ComputeEncoder& encoder, const Buffers& fresh) { encode(run, encoder, fresh); }, buffers, make_buffers(run));

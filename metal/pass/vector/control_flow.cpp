@@ -140,9 +140,9 @@ void Widener::end_block(Block& block) {
   }
   auto* branch = llvm::dyn_cast<llvm::BranchInst>(end);
   if (branch != nullptr && branch->isUnconditional()) return follow(block, *branch->getSuccessor(0));
-  Value* condition = branch != nullptr                      ? branch->getCondition()
+  Value* condition = branch != nullptr                  ? branch->getCondition()
                      : llvm::isa<llvm::SwitchInst>(end) ? llvm::cast<llvm::SwitchInst>(end)->getCondition()
-                                                            : nullptr;
+                                                        : nullptr;
   if (condition == nullptr) return refuse("a branch of a kind that is not known");
   if (!shapes_.is_uniform(condition)) return run_region(edges_of(block, nullptr));
   auto* chosen = scalar(condition);
@@ -290,7 +290,8 @@ void Widener::run_region(llvm::ArrayRef<Edge> given) {
     if (behind_exit && edge.to == exit) finish(edge, *behind_exit);
     take_edge(edge);
   };
-  for (auto* block : region) builder_.CreateStore(llvm::Constant::getNullValue(masks_.lookup(block)->getAllocatedType()), masks_.lookup(block));
+  for (auto* block : region)
+    builder_.CreateStore(llvm::Constant::getNullValue(masks_.lookup(block)->getAllocatedType()), masks_.lookup(block));
   for (const Edge& edge : entries) leave(edge);
   llvm::DenseMap<Block*, Block*> guards;
   for (auto* block : region) guards[block] = new_block("guard");
@@ -322,7 +323,8 @@ void Widener::run_region(llvm::ArrayRef<Edge> given) {
       if (!is_last || guards.lookup(loop->getHeader()) == nullptr) break;
       auto* header_mask = masks_.lookup(loop->getHeader());
       auto* outside = new_block("outside");
-      builder_.CreateCondBr(any(builder_.CreateLoad(header_mask->getAllocatedType(), header_mask)), guards.lookup(loop->getHeader()), outside);
+      builder_.CreateCondBr(any(builder_.CreateLoad(header_mask->getAllocatedType(), header_mask)), guards.lookup(loop->getHeader()),
+                            outside);
       builder_.SetInsertPoint(outside);
     }
     builder_.CreateBr(next);

@@ -57,10 +57,12 @@ void Widener::met(std::uint32_t site, bool is_collective) {
     add(offsetof(abi::Lane, collectives), builder_.getInt64(1));
     if (lanes_ != nullptr) {
       auto* here = builder_.CreateOr(bits_of_lanes(), finished_lanes());
-      add(offsetof(abi::Lane, divergent_collectives), builder_.CreateZExt(builder_.CreateICmpNE(here, builder_.getInt32(~0U)), builder_.getInt64Ty()));
+      add(offsetof(abi::Lane, divergent_collectives),
+          builder_.CreateZExt(builder_.CreateICmpNE(here, builder_.getInt32(~0U)), builder_.getInt64Ty()));
     }
   }
-  auto* yields = builder_.CreateICmpNE(builder_.CreateLoad(builder_.getInt32Ty(), member_of_first(offsetof(abi::Lane, yields))), builder_.getInt32(0));
+  auto* yields =
+      builder_.CreateICmpNE(builder_.CreateLoad(builder_.getInt32Ty(), member_of_first(offsetof(abi::Lane, yields))), builder_.getInt32(0));
   auto* other = new_block("yield");
   auto* on = new_block("met");
   builder_.CreateCondBr(yields, other, on);
@@ -109,7 +111,8 @@ bool Widener::is_for_request(const llvm::StoreInst& store) const {
   if (!llvm::isa<llvm::AllocaInst>(store.getPointerOperand())) return false;
   for (auto* next = store.getNextNode(); next != nullptr; next = next->getNextNode()) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(next);
-    if (call == nullptr || requested_service(*call) != abi::kStore || call->getArgOperand(kFirstArgument + 1) != store.getPointerOperand()) continue;
+    if (call == nullptr || requested_service(*call) != abi::kStore || call->getArgOperand(kFirstArgument + 1) != store.getPointerOperand())
+      continue;
     return written_by(const_cast<llvm::CallBase&>(*call)) == &store;
   }
   return false;
@@ -202,7 +205,8 @@ bool Widener::widen_in_place(llvm::CallBase& call) {
   for (std::uint32_t word = 0; word < request->count; ++word) {
     auto* place = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), first, word * sizeof(std::uint32_t) * abi::kLanes);
     auto* words = builder_.CreateAlignedLoad(vector_of(builder_.getInt32Ty()), place, llvm::Align(4));
-    auto* results = request->argument == nullptr ? reduced(words, request->operation) : shuffled(words, request->argument, request->operation);
+    auto* results =
+        request->argument == nullptr ? reduced(words, request->operation) : shuffled(words, request->argument, request->operation);
     if (lanes_ == nullptr) {
       builder_.CreateAlignedStore(results, place, llvm::Align(4));
     } else {
@@ -247,7 +251,8 @@ void Widener::widen_product(llvm::CallBase& call) {
       rows[half] = repeated(b[2 * block_of_k + half], [&](int element) { return k % kBlock * kBlock + element % kBlock; });
     }
     for (std::size_t quarter = 0; quarter < sums.size(); ++quarter) {
-      sums[quarter] = builder_.CreateIntrinsic(sums[quarter]->getType(), llvm::Intrinsic::fma, {columns[quarter / 2], rows[quarter % 2], sums[quarter]});
+      sums[quarter] = builder_.CreateIntrinsic(sums[quarter]->getType(), llvm::Intrinsic::fma,
+                                               {columns[quarter / 2], rows[quarter % 2], sums[quarter]});
     }
   }
   const auto joined = [&](Value* first, Value* second) {
@@ -271,11 +276,13 @@ void Widener::meet(llvm::CallBase& call) {
   auto* arguments = array_of(llvm::ArrayType::get(word, std::max(count, 1U)));
   for (unsigned index = 0; index < count; ++index) {
     auto* value = wide_one(call.getArgOperand(kFirstArgument + index));
-    value = value->getType()->getScalarType()->isPointerTy() ? builder_.CreatePtrToInt(value, words) : builder_.CreateZExtOrTrunc(value, words);
+    value =
+        value->getType()->getScalarType()->isPointerTy() ? builder_.CreatePtrToInt(value, words) : builder_.CreateZExtOrTrunc(value, words);
     builder_.CreateStore(value, builder_.CreateConstInBoundsGEP1_64(words, arguments, index));
   }
   auto* results = array_of(word);
-  request(abi::kVectorMeet, {builder_.getInt32(site_of(call)), bits_of_lanes(), finished_lanes(), arguments, results}, builder_.getVoidTy());
+  request(abi::kVectorMeet, {builder_.getInt32(site_of(call)), bits_of_lanes(), finished_lanes(), arguments, results},
+          builder_.getVoidTy());
   if (!call.getType()->isVoidTy()) {
     set_word(call, builder_.CreateTrunc(builder_.CreateLoad(words, results), vector_of(call.getType())));
   }
@@ -289,7 +296,8 @@ bool Widener::widen_service(llvm::CallBase& call) {
       met(site_of(call), true);
       return true;
     case abi::kSimdShuffleWord:
-      set_word(call, shuffled(wide_one(call.getArgOperand(kFirstArgument)), call.getArgOperand(kFirstArgument + 1), operation_of_word(call)));
+      set_word(call,
+               shuffled(wide_one(call.getArgOperand(kFirstArgument)), call.getArgOperand(kFirstArgument + 1), operation_of_word(call)));
       met(site_of(call), true);
       return true;
     case abi::kMatrixMultiply:

@@ -55,7 +55,8 @@ Widener::Parts Widener::load_near(Value* from, llvm::Type* type, llvm::Align ali
 // One number of 4 or 8 bytes, or a part of the word that contains it, from each address.
 llvm::Value* Widener::gather_words(Value* pointers, llvm::Type* element, llvm::Align align) {
   const std::uint64_t bytes = bytes_of(element);
-  if (bytes >= 4) return builder_.CreateMaskedGather(vector_of(element), pointers, align, lanes(), llvm::Constant::getNullValue(vector_of(element)));
+  if (bytes >= 4)
+    return builder_.CreateMaskedGather(vector_of(element), pointers, align, lanes(), llvm::Constant::getNullValue(vector_of(element)));
   auto* type = vector_of(builder_.getInt64Ty());
   auto* addresses = builder_.CreatePtrToInt(pointers, type);
   auto* below = builder_.CreateAnd(addresses, llvm::ConstantInt::get(type, 3));
@@ -118,9 +119,12 @@ bool Widener::looked_up(llvm::LoadInst& load) {
   const auto sixteen = [&](std::uint64_t first) {
     llvm::SmallVector<llvm::Constant*> elements;
     for (std::uint64_t at = first; at < first + kRegister; ++at) {
-      auto* value = at < count ? table->getInitializer()->getAggregateElement(static_cast<unsigned>(at)) : llvm::Constant::getNullValue(element);
-      elements.push_back(element->isFloatTy() ? llvm::ConstantInt::get(builder_.getInt32Ty(), llvm::cast<llvm::ConstantFP>(value)->getValueAPF().bitcastToAPInt().getZExtValue())
-                                              : value);
+      auto* value =
+          at < count ? table->getInitializer()->getAggregateElement(static_cast<unsigned>(at)) : llvm::Constant::getNullValue(element);
+      elements.push_back(element->isFloatTy()
+                             ? llvm::ConstantInt::get(builder_.getInt32Ty(),
+                                                      llvm::cast<llvm::ConstantFP>(value)->getValueAPF().bitcastToAPInt().getZExtValue())
+                             : value);
     }
     return llvm::ConstantVector::get(elements);
   };
@@ -131,7 +135,8 @@ bool Widener::looked_up(llvm::LoadInst& load) {
     for (int lane = first; lane < first + 16; ++lane) mask.push_back(lane);
     auto* part = builder_.CreateShuffleVector(indices, mask);
     halves.push_back(count <= kRegister ? builder_.CreateIntrinsic(half, llvm::Intrinsic::x86_avx512_permvar_si_512, {sixteen(0), part})
-                                        : builder_.CreateIntrinsic(half, llvm::Intrinsic::x86_avx512_vpermi2var_d_512, {sixteen(0), part, sixteen(kRegister)}));
+                                        : builder_.CreateIntrinsic(half, llvm::Intrinsic::x86_avx512_vpermi2var_d_512,
+                                                                   {sixteen(0), part, sixteen(kRegister)}));
   }
   llvm::SmallVector<int> both;
   for (int lane = 0; lane < static_cast<int>(abi::kLanes); ++lane) both.push_back(lane);
@@ -146,7 +151,8 @@ void Widener::widen_load(llvm::LoadInst& load) {
   const Shape& shape = shapes_.of(pointer);
   if (looked_up(load)) return;
   const auto parts = components(type);
-  const bool is_odd = bytes_of(parts.front()) > 8 || (parts.front()->isIntegerTy() && bytes_of(parts.front()) * 8 != parts.front()->getIntegerBitWidth());
+  const bool is_odd =
+      bytes_of(parts.front()) > 8 || (parts.front()->isIntegerTy() && bytes_of(parts.front()) * 8 != parts.front()->getIntegerBitWidth());
   if (is_odd) return lane_by_lane(load);
   const auto* variable = Shapes::variable_of(pointer);
   if (variable != nullptr && shapes_.layout(variable).is_interleaved) {
@@ -158,7 +164,8 @@ void Widener::widen_load(llvm::LoadInst& load) {
       if (shape.is_spaced() && !shape.is_assumed && is_dense(shape, parts.front())) {
         result.append(load_near(builder_.CreateGEP(builder_.getInt8Ty(), base(pointer), offset), parts.front(), llvm::Align(unit)));
       } else {
-        result.push_back(gather_words(builder_.CreateGEP(builder_.getInt8Ty(), pointers(pointer), offset), parts.front(), llvm::Align(unit)));
+        result.push_back(
+            gather_words(builder_.CreateGEP(builder_.getInt8Ty(), pointers(pointer), offset), parts.front(), llvm::Align(unit)));
       }
     }
     return set_wide(load, std::move(result));
@@ -174,11 +181,14 @@ void Widener::widen_load(llvm::LoadInst& load) {
   auto* condition = holds(pointer);
   auto* first = base(pointer);
   if (condition == nullptr) return set_wide(load, load_near(first, type, load.getAlign()));
-  if (!is_whole) {
-    // The few bytes are read one by one if the addresses do not follow each other, which is rare.
-    auto* near_addresses = pointers(pointer);
-    static_cast<void>(near_addresses);
-  }
+  set_wide(load, load_if_near(load, condition, is_whole));
+}
+
+// Reads what the lanes' addresses follow each other for if the condition holds, and otherwise from each address.
+Widener::Parts Widener::load_if_near(llvm::LoadInst& load, Value* condition, bool is_whole) {
+  auto* pointer = load.getPointerOperand();
+  auto* type = load.getType();
+  auto* first = base(pointer);
   auto* all_addresses = pointers(pointer);
   auto* near = new_block("near");
   auto* apart = new_block("far");
@@ -206,7 +216,7 @@ void Widener::widen_load(llvm::LoadInst& load) {
     phi->addIncoming(of_far[part], far_end);
     result.push_back(phi);
   }
-  set_wide(load, std::move(result));
+  return result;
 }
 
 llvm::Type* Widener::stored_vector(llvm::Type* type) {
@@ -253,9 +263,10 @@ void Widener::store_parts(Value* pointer, llvm::Type* type, const Parts& parts, 
   auto* element = parts.front()->getType()->getScalarType();
   if (shape.is_uniform()) {
     // The last lane's value stays.
-    auto* last = lanes_ == nullptr ? static_cast<Value*>(builder_.getInt32(abi::kLanes - 1))
-                                   : builder_.CreateSub(builder_.getInt32(abi::kLanes - 1),
-                                                        builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, bits_of_lanes(), builder_.getTrue()));
+    auto* last = lanes_ == nullptr
+                     ? static_cast<Value*>(builder_.getInt32(abi::kLanes - 1))
+                     : builder_.CreateSub(builder_.getInt32(abi::kLanes - 1),
+                                          builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, bits_of_lanes(), builder_.getTrue()));
     Value* whole = type->isVectorTy() ? llvm::PoisonValue::get(stored_vector(type)) : builder_.CreateExtractElement(parts.front(), last);
     if (type->isVectorTy()) {
       for (unsigned part = 0; part < parts.size(); ++part)
@@ -335,8 +346,8 @@ void Widener::widen_fill(llvm::MemSetInst& fill) {
   for (std::uint64_t width = 8; width < 8 * unit; width *= 2) word = builder_.CreateOr(word, builder_.CreateShl(word, width));
   auto* first = base(pointer);
   for (std::uint64_t at = 0; at < bytes; at += unit) {
-    builder_.CreateMaskedStore(splat(word), builder_.CreateGEP(builder_.getInt8Ty(), first, builder_.getInt64(at * abi::kLanes)), llvm::Align(unit),
-                               lanes_);
+    builder_.CreateMaskedStore(splat(word), builder_.CreateGEP(builder_.getInt8Ty(), first, builder_.getInt64(at * abi::kLanes)),
+                               llvm::Align(unit), lanes_);
   }
 }
 

@@ -74,14 +74,16 @@ void Widener::widen(llvm::Instruction& instruction) {
     }
     const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(call);
     if (intrinsic != nullptr && is_remark(*intrinsic)) return;
-    if (intrinsic != nullptr && (intrinsic->getIntrinsicID() == llvm::Intrinsic::trap || intrinsic->getIntrinsicID() == llvm::Intrinsic::ubsantrap))
+    if (intrinsic != nullptr &&
+        (intrinsic->getIntrinsicID() == llvm::Intrinsic::trap || intrinsic->getIntrinsicID() == llvm::Intrinsic::ubsantrap))
       return give_up(0);
     if (auto* fill = llvm::dyn_cast<llvm::MemSetInst>(call)) return widen_fill(*fill);
     if (call->isInlineAsm() || call->getCalledFunction() == nullptr) return refuse("a call that is not known");
   }
   if (instruction.getType()->isVoidTy()) return lane_by_lane(instruction);
   if (shape.is_uniform()) {
-    if (shape.is_absolute) return set_scalar(instruction, llvm::ConstantInt::get(instruction.getType(), static_cast<std::uint64_t>(shape.first), true));
+    if (shape.is_absolute)
+      return set_scalar(instruction, llvm::ConstantInt::get(instruction.getType(), static_cast<std::uint64_t>(shape.first), true));
     auto* copy = instruction.clone();
     for (auto& operand : copy->operands()) {
       // What differs between lanes in the operands cancels, so lane 0's are as good as any.
@@ -96,7 +98,8 @@ void Widener::widen(llvm::Instruction& instruction) {
   if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return widen_load(*load);
   if (auto* step = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction)) {
     if (step->getType()->isVectorTy()) return refuse("a vector of addresses");
-    return set_wide(instruction, {stepped(*step, pointers(step->getPointerOperand()), [this](Value* index) { return wide_one(index); }, true)});
+    return set_wide(instruction,
+                    {stepped(*step, pointers(step->getPointerOperand()), [this](Value* index) { return wide_one(index); }, true)});
   }
   if (auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&instruction)) return widen_shuffle(*shuffle);
   if (auto* insertion = llvm::dyn_cast<llvm::InsertElementInst>(&instruction)) return widen_insertion(*insertion);
@@ -117,7 +120,8 @@ bool Widener::widen_simple(llvm::Instruction& instruction) {
       first += components(element->getAggregateOperand()->getType()->getStructElementType(index)).size();
     const Parts all = wide(element->getAggregateOperand());
     const std::size_t count = components(element->getType()).size();
-    set_wide(instruction, Parts(all.begin() + static_cast<std::ptrdiff_t>(first), all.begin() + static_cast<std::ptrdiff_t>(first + count)));
+    set_wide(instruction,
+             Parts(all.begin() + static_cast<std::ptrdiff_t>(first), all.begin() + static_cast<std::ptrdiff_t>(first + count)));
     return true;
   }
   if (instruction.getType()->isAggregateType()) return false;
@@ -125,7 +129,8 @@ bool Widener::widen_simple(llvm::Instruction& instruction) {
     set_wide(instruction, reinterpreted(wide(instruction.getOperand(0)), instruction.getOperand(0)->getType(), instruction.getType()));
     return true;
   }
-  const bool is_known = llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::CmpInst, llvm::CastInst, llvm::SelectInst, llvm::FreezeInst>(instruction);
+  const bool is_known =
+      llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::CmpInst, llvm::CastInst, llvm::SelectInst, llvm::FreezeInst>(instruction);
   if (!is_known) return false;
   llvm::SmallVector<Parts> operands;
   for (auto& operand : instruction.operands()) operands.push_back(wide(operand.get()));
@@ -147,8 +152,10 @@ llvm::Value* Widener::rounded_to_bfloat(Value* single) {
   auto* bits = builder_.CreateBitCast(single, words);
   auto* upper = builder_.CreateLShr(bits, word(16));
   auto* nan = builder_.CreateOr(upper, word(0x40));
-  auto* rounded = builder_.CreateLShr(builder_.CreateAdd(builder_.CreateAdd(bits, word(0x7fff)), builder_.CreateAnd(upper, word(1))), word(16));
-  return builder_.CreateTrunc(builder_.CreateSelect(builder_.CreateFCmpUNO(single, single), nan, rounded), vector_of(builder_.getInt16Ty()));
+  auto* rounded =
+      builder_.CreateLShr(builder_.CreateAdd(builder_.CreateAdd(bits, word(0x7fff)), builder_.CreateAnd(upper, word(1))), word(16));
+  return builder_.CreateTrunc(builder_.CreateSelect(builder_.CreateFCmpUNO(single, single), nan, rounded),
+                              vector_of(builder_.getInt16Ty()));
 }
 
 // The numbers whose bits are stored, as float; and back.
@@ -192,6 +199,9 @@ llvm::Value* Widener::operate(llvm::Instruction& instruction, llvm::ArrayRef<Val
   }
   if (const auto* comparison = llvm::dyn_cast<llvm::CmpInst>(&instruction))
     return builder_.CreateCmp(comparison->getPredicate(), values[0], values[1]);
+  // What the other lanes hold must not trap.
+  if (lanes_ != nullptr && llvm::cast<llvm::BinaryOperator>(instruction).isIntDivRem())
+    values[1] = builder_.CreateSelect(lanes_, values[1], llvm::ConstantInt::get(values[1]->getType(), 1));
   auto* result = builder_.CreateBinOp(llvm::cast<llvm::BinaryOperator>(instruction).getOpcode(), values[0], values[1]);
   return is_small_float(to) ? from_single(result, to) : result;
 }
@@ -243,7 +253,8 @@ void Widener::widen_insertion(llvm::InsertElementInst& insertion) {
 void Widener::widen_extraction(llvm::ExtractElementInst& extraction) {
   const Parts parts = wide(extraction.getVectorOperand());
   if (const auto* index = llvm::dyn_cast<llvm::ConstantInt>(extraction.getIndexOperand())) {
-    return set_wide(extraction, {index->getZExtValue() < parts.size() ? parts[index->getZExtValue()] : llvm::PoisonValue::get(parts.front()->getType())});
+    return set_wide(extraction, {index->getZExtValue() < parts.size() ? parts[index->getZExtValue()]
+                                                                      : llvm::PoisonValue::get(parts.front()->getType())});
   }
   auto* place = wide_one(extraction.getIndexOperand());
   Value* result = parts.front();
@@ -268,7 +279,8 @@ bool Widener::widen_library_function(llvm::CallBase& call) {
   auto* results = array_of(builder_.getDoubleTy());
   arguments.push_back(results);
   const llvm::SmallVector<llvm::Type*> types(arguments.size(), builder_.getPtrTy());
-  auto function = into_.getParent()->getOrInsertFunction((kPrefix + "batch_" + name).str(), llvm::FunctionType::get(builder_.getVoidTy(), types, false));
+  auto function = into_.getParent()->getOrInsertFunction((kPrefix + "batch_" + name).str(),
+                                                         llvm::FunctionType::get(builder_.getVoidTy(), types, false));
   auto* batch = builder_.CreateCall(function, arguments);
   batch->addFnAttr(llvm::Attribute::NoUnwind);
   batch->setMemoryEffects(llvm::MemoryEffects::argMemOnly());
@@ -284,7 +296,8 @@ bool Widener::widen_intrinsic(llvm::CallBase& call) {
   const auto which = intrinsic->getIntrinsicID();
   const bool is_bits = which == llvm::Intrinsic::fabs || which == llvm::Intrinsic::copysign;
   auto* element = call.getType()->getScalarType();
-  const bool is_small = is_small_float(element) || (call.arg_size() > 0 && is_small_float(call.getArgOperand(0)->getType()->getScalarType()));
+  const bool is_small =
+      is_small_float(element) || (call.arg_size() > 0 && is_small_float(call.getArgOperand(0)->getType()->getScalarType()));
   if (!llvm::isTriviallyVectorizable(which)) return false;
   if (is_small && !is_bits && !(is_right_in_single(which) && is_small_float(element))) return false;
   if (element->isBFloatTy() && is_bits) return false;
@@ -325,129 +338,6 @@ bool Widener::widen_intrinsic(llvm::CallBase& call) {
   }
   set_wide(call, std::move(result));
   return true;
-}
-
-// Calls `body` for each lane that runs the current block, ascending, in a loop of the emitted code.
-void Widener::for_each_lane(llvm::function_ref<void(Value* lane)> body) {
-  auto* start = builder_.GetInsertBlock();
-  auto* loop = new_block("lane");
-  auto* after = new_block("lanes.done");
-  auto* type = builder_.getInt32Ty();
-  auto* bits = bits_of_lanes();
-  builder_.CreateBr(loop);
-  builder_.SetInsertPoint(loop);
-  auto* rest = builder_.CreatePHI(type, 2);
-  rest->addIncoming(bits, start);
-  auto* lane = builder_.CreateZExt(builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, rest, builder_.getTrue()), builder_.getInt64Ty());
-  body(lane);
-  auto* next = builder_.CreateAnd(rest, builder_.CreateSub(rest, builder_.getInt32(1)));
-  rest->addIncoming(next, builder_.GetInsertBlock());
-  builder_.CreateCondBr(builder_.CreateICmpNE(next, builder_.getInt32(0)), loop, after);
-  builder_.SetInsertPoint(after);
-}
-
-// Room for one component of all lanes, until release_arrays().
-llvm::AllocaInst* Widener::array_of(llvm::Type* element) {
-  auto& free = free_arrays_[element];
-  llvm::AllocaInst* array = nullptr;
-  if (free.empty()) {
-    array = entry_.CreateAlloca(llvm::ArrayType::get(element, abi::kLanes));
-    array->setAlignment(llvm::Align(64));
-  } else {
-    array = free.pop_back_val();
-  }
-  used_arrays_[element].push_back(array);
-  return array;
-}
-
-void Widener::release_arrays() {
-  for (auto& [type, arrays] : used_arrays_) {
-    free_arrays_[type].append(arrays);
-    arrays.clear();
-  }
-}
-
-// Runs the instruction once for each lane, with the lane's own operands.
-void Widener::lane_by_lane(llvm::Instruction& instruction) {
-  struct Operand {
-    Value* scalar = nullptr;
-    llvm::Type* type = nullptr;
-    llvm::SmallVector<llvm::AllocaInst*> arrays;
-  };
-  // <32 x i1> has no such array in memory.
-  const auto kept_type = [&](llvm::Type* type) { return type->isIntegerTy(1) ? builder_.getInt8Ty() : type; };
-  llvm::SmallVector<Operand> operands;
-  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-  const unsigned count = call != nullptr ? call->arg_size() : instruction.getNumOperands();
-  for (unsigned index = 0; index < count; ++index) {
-    auto* value = instruction.getOperand(index);
-    Operand& operand = operands.emplace_back();
-    operand.type = value->getType();
-    if (shapes_.is_uniform(value)) {
-      operand.scalar = scalar(value);
-      continue;
-    }
-    for (auto* part : wide(value)) {
-      auto* element = part->getType()->getScalarType();
-      auto* array = array_of(kept_type(element));
-      builder_.CreateStore(element->isIntegerTy(1) ? builder_.CreateZExt(part, vector_of(builder_.getInt8Ty())) : part, array);
-      operand.arrays.push_back(array);
-    }
-  }
-  llvm::SmallVector<llvm::AllocaInst*> results;
-  const auto types = instruction.getType()->isVoidTy() ? llvm::SmallVector<llvm::Type*, 4>{} : components(instruction.getType());
-  for (auto* type : types) results.push_back(array_of(kept_type(type)));
-  for_each_lane([&](Value* lane) {
-    const auto slot = [&](llvm::AllocaInst* array) { return builder_.CreateGEP(array->getAllocatedType(), array, {builder_.getInt64(0), lane}); };
-    const auto element = [&](llvm::AllocaInst* array, llvm::Type* type) -> Value* {
-      auto* loaded = builder_.CreateLoad(llvm::cast<llvm::ArrayType>(array->getAllocatedType())->getElementType(), slot(array));
-      return type->isIntegerTy(1) ? builder_.CreateTrunc(loaded, type) : builder_.CreateBitCast(loaded, type);
-    };
-    auto* copy = instruction.clone();
-    for (unsigned index = 0; index < count; ++index) {
-      const Operand& operand = operands[index];
-      Value* value = operand.scalar;
-      if (value == nullptr && operand.type->isVectorTy()) {
-        value = llvm::PoisonValue::get(operand.type);
-        for (unsigned part = 0; part < operand.arrays.size(); ++part)
-          value = builder_.CreateInsertElement(value, element(operand.arrays[part], operand.type->getScalarType()), part);
-      } else if (value == nullptr && !operand.type->isAggregateType()) {
-        value = element(operand.arrays.front(), operand.type);
-      } else if (value == nullptr) {
-        refuse("an operation on a struct");
-        value = llvm::PoisonValue::get(operand.type);
-      }
-      copy->setOperand(index, value);
-    }
-    copy->setDebugLoc({});
-    copy->dropUnknownNonDebugMetadata();
-    auto* result = builder_.Insert(copy);
-    std::size_t at = 0;
-    const auto keep = [&](Value* value) {
-      value = value->getType()->isIntegerTy(1) ? builder_.CreateZExt(value, builder_.getInt8Ty())
-                                               : builder_.CreateBitCast(value, stored_type(value->getType()));
-      builder_.CreateStore(value, slot(results[at++]));
-    };
-    const auto keep_parts = [&](Value* value) {
-      if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType())) {
-        for (unsigned part = 0; part < vector->getNumElements(); ++part) keep(builder_.CreateExtractElement(value, part));
-      } else {
-        keep(value);
-      }
-    };
-    if (auto* record = llvm::dyn_cast<llvm::StructType>(instruction.getType())) {
-      for (unsigned part = 0; part < record->getNumElements(); ++part) keep_parts(builder_.CreateExtractValue(result, part));
-    } else if (!instruction.getType()->isVoidTy()) {
-      keep_parts(result);
-    }
-  });
-  Parts parts;
-  for (std::size_t index = 0; index < types.size(); ++index) {
-    auto* loaded = builder_.CreateLoad(vector_of(kept_type(types[index])), results[index]);
-    parts.push_back(types[index]->isIntegerTy(1) ? builder_.CreateTrunc(loaded, vector_of(types[index])) : loaded);
-  }
-  release_arrays();
-  if (!types.empty()) set_wide(instruction, std::move(parts));
 }
 
 }  // namespace assay::metal::pass

@@ -64,7 +64,8 @@ void reach_the_end(llvm::Function& function) {
 }
 
 llvm::Function* empty_like(llvm::Function& lane) {
-  auto* function = llvm::Function::Create(lane.getFunctionType(), llvm::GlobalValue::InternalLinkage, "__assay_vector_entry", lane.getParent());
+  auto* function =
+      llvm::Function::Create(lane.getFunctionType(), llvm::GlobalValue::InternalLinkage, "__assay_vector_entry", lane.getParent());
   function->setAttributes(lane.getAttributes());
   function->addFnAttr("prefer-vector-width", "512");
   function->addFnAttr("min-legal-vector-width", "512");

@@ -3,8 +3,8 @@
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/MapVector.h>
-#include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
 
@@ -95,6 +95,7 @@ class Widener {
   void widen_store(llvm::StoreInst& store);
   void store_parts(Value* pointer, llvm::Type* type, const Parts& parts, llvm::Align align);
   Parts load_near(Value* from, llvm::Type* type, llvm::Align align);
+  Parts load_if_near(llvm::LoadInst& load, Value* condition, bool is_whole);
   Parts gather(Value* pointers, llvm::Type* type, llvm::Align align);
   Value* gather_words(Value* pointers, llvm::Type* element, llvm::Align align);
   bool looked_up(llvm::LoadInst& load);
