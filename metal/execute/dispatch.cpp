@@ -50,11 +50,14 @@ class Run {
   explicit Run(const Dispatch& dispatch) : dispatch_(dispatch), count_(dispatch.launch.grid.count()) {}
 
   std::vector<Hazard> operator()(ExecutionCounters& counters) {
-    const auto workers = static_cast<unsigned>(std::min<std::uint64_t>(std::max(1u, dispatch_.threads), count_));
-    std::vector<std::jthread> others;
-    for (unsigned worker = 1; worker < workers; ++worker) others.emplace_back([this] { work(); });
-    work();
-    others.clear();
+    work_all();
+    if (!failure_ && starts_again()) {
+      next_ = 0;
+      found_.clear();
+      counters_ = {};
+      is_again_ = true;
+      work_all();
+    }
     if (failure_) std::rethrow_exception(failure_);
     add(counters, counters_);
     std::ranges::sort(found_,
@@ -72,10 +75,23 @@ class Run {
   };
   static constexpr std::size_t kEnd = ~std::size_t{0};  // sorts last
 
+  // If a threadgroup cannot stay vectors, all run on fibers, which overwrite what the others have written. Where the dispatch also reads
+  // what it writes, only the later ones do.
+  [[nodiscard]] bool starts_again() const {
+    return dispatch_.engine == Engine::vector && !as_vectors_ && dispatch_.launch.ordered_buffers == 0 && !is_again_;
+  }
+
+  void work_all() {
+    const auto workers = static_cast<unsigned>(std::min<std::uint64_t>(std::max(1u, dispatch_.threads), count_));
+    std::vector<std::jthread> others;
+    for (unsigned worker = 1; worker < workers; ++worker) others.emplace_back([this] { work(); });
+    work();
+  }
+
   void work() {
     try {
       auto executor = Executors::instance().take();
-      for (std::uint64_t index = next_++; index < count_; index = next_++) {
+      for (std::uint64_t index = next_++; index < count_ && !starts_again(); index = next_++) {
         if (auto hazard = executor->run(launch_of(index))) {
           const std::lock_guard lock(mutex_);
           found_.push_back({index, kEnd, std::move(*hazard)});
@@ -116,6 +132,7 @@ class Run {
   std::vector<Found> found_;
   Turns turns_;
   std::atomic<bool> as_vectors_ = true;
+  bool is_again_ = false;
   ExecutionCounters counters_;
   std::exception_ptr failure_;
 };
