@@ -41,6 +41,8 @@ llvm::CallInst* Lockstep::call_service(llvm::IRBuilder<>& builder, abi::Service 
   call->addFnAttr(llvm::Attribute::Convergent);
   call->addFnAttr(llvm::Attribute::NoUnwind);
   call->addFnAttr(llvm::Attribute::get(context_, kServiceAttribute, llvm::utostr(service)));
+  if (service <= abi::kReconverge && site < ordered_.size())
+    call->addFnAttr(llvm::Attribute::get(context_, kDepthAttribute, llvm::utostr(ordered_[site].loops.size())));
   // The runtime returns the checked address as the result of the call.
   for (unsigned index = 0; index < all.size(); ++index) {
     if (all[index]->getType()->isPointerTy() && service != abi::kAccess) call->addParamAttr(index, llvm::Attribute::NoCapture);

@@ -14,6 +14,8 @@ namespace assay::metal::pass {
 // Attributes of the calls of the runtime: the service, and Site::operation of a reduction or shuffle of one word. Optimisers keep them.
 inline constexpr llvm::StringLiteral kServiceAttribute = "assay-service";
 inline constexpr llvm::StringLiteral kOperationAttribute = "assay-operation";
+// How many loops were around a meeting point in the source.
+inline constexpr llvm::StringLiteral kDepthAttribute = "assay-depth";
 // Of a store that is a meeting point only if the dispatch also reads this buffer.
 inline constexpr llvm::StringLiteral kBufferAttribute = "assay-buffer";
 

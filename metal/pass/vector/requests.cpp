@@ -31,6 +31,8 @@ std::uint32_t site_of(const llvm::CallBase& call) {
 
 std::uint32_t operation_of_word(const llvm::CallBase& call) { return number_in(call, kOperationAttribute); }
 
+std::uint32_t depth_in_source(const llvm::CallBase& call) { return number_in(call, kDepthAttribute); }
+
 std::optional<std::uint32_t> buffer_of_store(const llvm::CallBase& call) {
   return call.hasFnAttr(kBufferAttribute) ? std::optional(number_in(call, kBufferAttribute)) : std::nullopt;
 }

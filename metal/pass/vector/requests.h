@@ -17,6 +17,9 @@ namespace assay::metal::pass {
 [[nodiscard]] std::uint32_t site_of(const llvm::CallBase& call);
 [[nodiscard]] std::uint32_t operation_of_word(const llvm::CallBase& call);
 
+// How many loops were around the meeting point in the source.
+[[nodiscard]] std::uint32_t depth_in_source(const llvm::CallBase& call);
+
 // The buffer to which a request stores that is a meeting only if the dispatch also reads that buffer.
 [[nodiscard]] std::optional<std::uint32_t> buffer_of_store(const llvm::CallBase& call);
 

@@ -61,6 +61,8 @@ class Shapes {
   [[nodiscard]] bool is_interleaved(const llvm::Value* pointer) const;
   // The offset of a member of the lane (abi::Lane) to which the pointer points.
   [[nodiscard]] std::optional<std::uint64_t> member(const llvm::Value* pointer) const;
+  // Whether lanes may leave the loop in different iterations.
+  [[nodiscard]] bool is_divergent(const llvm::Loop* loop) const { return divergent_loops_.contains(loop); }
   // Whether the kernel uses a position in the threadgroup or grid: the shapes then hold only where threadgroups have whole rows of 32.
   [[nodiscard]] bool needs_rows() const { return needs_rows_; }
 

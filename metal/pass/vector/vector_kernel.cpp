@@ -5,6 +5,7 @@
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/PostDominators.h>
 #include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -63,6 +64,20 @@ void reach_the_end(llvm::Function& function) {
   }
 }
 
+// Whether a meeting point may belong to an iteration that lanes have left: code before a `break` lies outside of the optimised loop, and
+// lanes that leave it in different iterations must not meet there.
+bool meets_before_break(llvm::Function& function, const Shapes& shapes, llvm::LoopInfo& loops, const llvm::DominatorTree& dominators) {
+  for (auto& instruction : llvm::instructions(function)) {
+    if (!requested_service(instruction)) continue;
+    const auto* block = instruction.getParent();
+    if (depth_in_source(llvm::cast<llvm::CallBase>(instruction)) <= loops.getLoopDepth(block)) continue;
+    for (const auto* loop : loops.getLoopsInPreorder()) {
+      if (shapes.is_divergent(loop) && !loop->contains(block) && dominators.dominates(loop->getHeader(), block)) return true;
+    }
+  }
+  return false;
+}
+
 llvm::Function* empty_like(llvm::Function& lane) {
   auto* function =
       llvm::Function::Create(lane.getFunctionType(), llvm::GlobalValue::InternalLinkage, "__assay_vector_entry", lane.getParent());
@@ -92,7 +107,11 @@ VectorKernel make_vector_kernel(llvm::Function& lane, llvm::GlobalVariable& serv
     const Shapes shapes(*copy, loops, joins);
     auto* vector = empty_like(lane);
     result.needs_rows = shapes.needs_rows();
-    result.refusal = Widener(*copy, *vector, shapes, loops, blocks_in_program_order(*copy, loops), services).run();
+    if (meets_before_break(*copy, shapes, loops, dominators)) {
+      result.refusal = "lanes may meet before a `break` of a loop that they leave in different iterations";
+    } else {
+      result.refusal = Widener(*copy, *vector, shapes, loops, blocks_in_program_order(*copy, loops), services).run();
+    }
     if (result.refusal.empty()) {
       result.entry = vector;
     } else {
