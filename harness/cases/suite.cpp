@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <array>
 #include <limits>
 #include <map>
@@ -132,6 +133,8 @@ std::string subject_of(const SuitePlan& plan, const kernels::Variant& variant, s
 template <typename Make>
 std::vector<Row> rows_from_cache(const SuitePlan& plan, const kernels::Variant& variant, std::span<const kernels::AxisLimit> limits,
                                  const Make& make) {
+  // A description that was read from text has no file by which an entry would be known.
+  if (!variant.description.empty() && !std::filesystem::exists(variant.description)) return make();
   const std::string subject = subject_of(plan, variant, limits);
   const std::string name = fmt::format("design-{:016x}.rows", base::digest_of(subject));
   return stored_rows(name, subject, suite_design(plan, family_of(variant), limits, plan.work), make);
