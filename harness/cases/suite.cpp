@@ -6,8 +6,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <array>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <mutex>
