@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <exception>
 #include <iterator>
 #include <stdexcept>
@@ -152,8 +151,7 @@ std::optional<fault::OrderDependence> find_difference(const Outcome& first, cons
   for (std::size_t i = 0; i < size; ++i) {
     const float a = first.output[i];
     const float b = other.output[i];
-    // Which operand's payload a NaN has, hardware chooses.
-    if (std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) || (std::isnan(a) && std::isnan(b))) continue;
+    if (std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b)) continue;
     if (++difference.count <= kNamed) difference.places.push_back({i, i / row_length, i % row_length, a, b});
   }
   if (difference.count == 0) return std::nullopt;

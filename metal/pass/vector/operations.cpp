@@ -126,7 +126,7 @@ bool Widener::widen_simple(llvm::Instruction& instruction) {
   }
   if (instruction.getType()->isAggregateType()) return false;
   if (llvm::isa<llvm::BitCastInst>(instruction)) {
-    set_wide(instruction, reinterpreted(wide(instruction.getOperand(0)), instruction.getOperand(0)->getType(), instruction.getType()));
+    set_wide(instruction, reinterpreted(wide(instruction.getOperand(0)), instruction.getType()));
     return true;
   }
   const bool is_known =
@@ -207,7 +207,7 @@ llvm::Value* Widener::operate(llvm::Instruction& instruction, llvm::ArrayRef<Val
 }
 
 // The same bytes as another type.
-Widener::Parts Widener::reinterpreted(const Parts& parts, llvm::Type* from, llvm::Type* to) {
+Widener::Parts Widener::reinterpreted(const Parts& parts, llvm::Type* to) {
   const auto wanted = components(to);
   if (wanted.size() == parts.size()) {
     Parts result;
@@ -221,7 +221,6 @@ Widener::Parts Widener::reinterpreted(const Parts& parts, llvm::Type* from, llvm
     for (auto* type : wanted) result.push_back(llvm::PoisonValue::get(vector_of(type)));
     return result;
   }
-  static_cast<void>(from);
   auto* all = interleaved(parts);
   auto* type = llvm::FixedVectorType::get(wanted.front(), static_cast<unsigned>(abi::kLanes * wanted.size()));
   return deinterleaved(builder_.CreateBitCast(all, type), wanted.size());

@@ -75,7 +75,7 @@ class Widener {
   // ---- operations.cpp
   void widen(llvm::Instruction& instruction);
   bool widen_simple(llvm::Instruction& instruction);
-  Parts reinterpreted(const Parts& parts, llvm::Type* from, llvm::Type* to);
+  Parts reinterpreted(const Parts& parts, llvm::Type* to);
   Value* as_single(Value* stored, llvm::Type* type);
   Value* from_single(Value* single, llvm::Type* type);
   Value* rounded_to_bfloat(Value* single);
