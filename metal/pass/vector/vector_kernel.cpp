@@ -64,6 +64,41 @@ void reach_the_end(llvm::Function& function) {
   }
 }
 
+// The components of a stored vector that nothing defines, such as the padding of a float3, become 0. Otherwise the compiler chooses what
+// is stored there, differently in the two forms of the kernel.
+void settle_padding(llvm::Function& function) {
+  for (auto& instruction : llvm::instructions(function)) {
+    auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+    auto* stored = store == nullptr ? nullptr : store->getValueOperand();
+    const auto* type = stored == nullptr ? nullptr : llvm::dyn_cast<llvm::FixedVectorType>(stored->getType());
+    if (type == nullptr) continue;
+    const auto count = static_cast<int>(type->getNumElements());
+    llvm::SmallVector<int> kept(static_cast<std::size_t>(count), -1);
+    const auto* from = stored;
+    while (const auto* insertion = llvm::dyn_cast<llvm::InsertElementInst>(from)) {
+      const auto* place = llvm::dyn_cast<llvm::ConstantInt>(insertion->getOperand(2));
+      if (place == nullptr || place->uge(type->getNumElements())) break;
+      kept[place->getZExtValue()] = static_cast<int>(place->getZExtValue());
+      from = insertion->getOperand(0);
+    }
+    const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(from);
+    const auto* constant = llvm::dyn_cast<llvm::Constant>(from);
+    bool is_whole = true;
+    for (int index = 0; index < count; ++index) {
+      const auto* element = constant == nullptr ? nullptr : constant->getAggregateElement(static_cast<unsigned>(index));
+      const bool is_undefined = (shuffle != nullptr && shuffle->getMaskValue(static_cast<unsigned>(index)) < 0) ||
+                                (element != nullptr && llvm::isa<llvm::UndefValue>(element));
+      int& place = kept[static_cast<std::size_t>(index)];
+      if (place < 0 && !is_undefined) place = index;
+      if (place < 0) place = count + index;
+      is_whole = is_whole && place == index;
+    }
+    if (is_whole) continue;
+    llvm::IRBuilder<> builder(store);
+    store->setOperand(0, builder.CreateShuffleVector(stored, llvm::Constant::getNullValue(stored->getType()), kept));
+  }
+}
+
 // Whether a meeting point may belong to an iteration that lanes have left: code before a `break` lies outside of the optimised loop, and
 // lanes that leave it in different iterations must not meet there.
 bool meets_before_break(llvm::Function& function, const Shapes& shapes, llvm::LoopInfo& loops, const llvm::DominatorTree& dominators) {
@@ -91,6 +126,7 @@ llvm::Function* empty_like(llvm::Function& lane) {
 
 VectorKernel make_vector_kernel(llvm::Function& lane, llvm::GlobalVariable& services) {
   VectorKernel result;
+  settle_padding(lane);
   llvm::ValueToValueMapTy copied;
   auto* copy = llvm::CloneFunction(&lane, copied);
   reach_the_end(*copy);
