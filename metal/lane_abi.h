@@ -9,7 +9,7 @@
 namespace assay::metal::abi {
 
 // Changes whenever anything in this file changes. A module with another number is rebuilt.
-inline constexpr std::uint32_t kVersion = 17;
+inline constexpr std::uint32_t kVersion = 18;
 
 inline constexpr std::uint32_t kLanes = 32;         // per SIMD-group
 inline constexpr std::uint32_t kMaxBuffers = 31;    // [[buffer(0..30)]]
@@ -118,6 +118,10 @@ enum Service : std::uint32_t {
   kVectorShuffleWord,  // (lanes, operation, values, arguments): the same for a shuffle without a fill
   kVectorYield,        // (): another SIMD-group may run
   kVectorGiveUp,       // (): does not return; the threadgroup runs again, lane by lane
+  // In modules compiled to be checked. What must be reported ends the attempt, as kVectorGiveUp does.
+  kVectorAccess,    // (lanes, number of the access, address of lane 0, distance from lane to lane, bytes): before a read or a write
+  kVectorAccesses,  // (lanes, number of the access, addresses, bytes): the same with an address for each lane
+  kVectorMet,       // (site): a meeting that does not call kVectorMeet
   kServiceCount
 };
 

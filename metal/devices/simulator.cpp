@@ -82,8 +82,20 @@ struct Simulator::Impl {
       work.launch.observer = &log;
     }
     std::optional<execute::Checker> checker;
-    if (options.policy == Policy::checked)
+    const auto check = [&] {
       work.launch.observer = &checker.emplace(module, layout, checked_bindings(), written_bytes, options.concurrent ? &log : nullptr);
+    };
+    if (options.policy == Policy::checked) {
+      check();
+      if (options.concurrent) work.engine = Engine::fibers;  // an attempt cannot be taken back from the log
+      if (work.engine == Engine::vector && module.vector_entry != nullptr) {
+        checker->be_brief();
+        work.start_again = [&, before = written_bytes] {
+          written_bytes = before;
+          check();
+        };
+      }
+    }
     if (options.policy == Policy::shadow) {
       work.launch.shadowed_buffers = shadow_buffers.begin(module, bound_buffers());
       if (watch) watch->begin(module, layout.function);

@@ -13,6 +13,15 @@ namespace assay::metal::execute {
 
 class ByteSet {
  public:
+  ByteSet() = default;
+  ByteSet(const ByteSet& other) { *this = other; }
+  ByteSet& operator=(const ByteSet& other) {
+    if (this == &other) return *this;
+    pages_.clear();
+    for (const auto& page : other.pages_) pages_.push_back(page ? std::make_unique<Page>(*page) : nullptr);
+    return *this;
+  }
+
   void insert(std::size_t first, std::size_t count) {
     while (count != 0) {
       const std::size_t within = first % kWordBits;

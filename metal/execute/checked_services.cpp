@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "metal/execute/checked_vector_services.h"
 #include "metal/execute/checker.h"
 #include "metal/execute/lanes.h"
 
@@ -59,6 +60,7 @@ Services checked(Services services) {
   services[abi::kAccess] = reinterpret_cast<Service>(service_access);
   services[abi::kFence] = reinterpret_cast<Service>(service_fence);
   services[abi::kArithmetic] = reinterpret_cast<Service>(service_arithmetic);
+  add_checked_vector_services(services);
   return services;
 }
 

@@ -35,10 +35,6 @@ std::uint32_t thread_of(const Lane& lane) { return lane.builtins[abi::kThreadInd
 std::string who(std::uint32_t thread) { return fmt::format("lane {} of simdgroup {}", thread % abi::kLanes, thread / abi::kLanes); }
 std::string who(const Lane& lane) { return who(thread_of(lane)); }
 
-std::uint32_t mark_of(const abi::Access& access, std::uint32_t number, std::uint32_t thread) {
-  return number << Mark::kAccessShift | ((access.kind & abi::kAtomically) != 0 ? Mark::kAtomic : 0) | thread;
-}
-
 // The number of bytes of a read that must be initialised.
 std::size_t bytes_wanted(const abi::Access& access, std::size_t bytes) {
   if ((access.kind & abi::kCopiesPadding) != 0) return 0;
@@ -51,11 +47,16 @@ std::string bytes_text(std::size_t first, std::size_t count) {
 
 }  // namespace
 
+std::uint32_t Checker::mark_of(std::uint32_t number, std::uint32_t thread) const {
+  return number << Mark::kAccessShift | ((module_.accesses[number].kind & abi::kAtomically) != 0 ? Mark::kAtomic : 0) | thread;
+}
+
 Checker::Checker(const abi::Module& module, const ArgumentLayout& layout, std::span<const Binding> bindings, WrittenBytes& written,
                  AccessLog* log)
     : module_(module),
       log_(log),
       objects_(abi::kThreadgroupVariable + module.variable_count),
+      group_reads_(module.access_count),
       findings_(module),
       quick_(module.access_count),
       tallies_(module.access_count),
@@ -137,6 +138,7 @@ void Checker::begin_threadgroup(const ThreadgroupStart& start) {
   device_order_.begin();
   position_ = start.position;
   knows_unwritten_ = true;
+  ++period_;
   order_.begin();
   const auto part = [&](Object& object, std::size_t offset, std::size_t size) {
     object.data = start.memory.data() + offset;
@@ -169,6 +171,7 @@ void Checker::prepare(abi::Lane& lane) {
 }
 
 void Checker::threadgroup_barrier(std::uint32_t site, std::uint32_t flags) {
+  ++period_;
   order_.barrier((flags & kFencesThreadgroup) != 0, site);
   fence(flags);
 }
@@ -178,6 +181,7 @@ void Checker::fence(std::uint32_t flags) {
 }
 
 void Checker::simdgroup_barrier(std::uint32_t simdgroup, std::uint32_t flags) {
+  ++period_;
   order_.simdgroup_barrier(simdgroup, (flags & kFencesThreadgroup) != 0);
 }
 
@@ -213,6 +217,7 @@ bool Checker::is_aligned(const abi::Access& access, const void* address) {
 }
 
 void Checker::report_place(const Lane& lane, std::uint32_t number, const Object& object, const void* address, std::size_t bytes) {
+  if (leaves_out()) return;
   const abi::Access& access = module_.accesses[number];
   const auto offset = static_cast<const std::byte*>(address) - object.data;
   if (offset >= 0 && static_cast<std::size_t>(offset) + bytes <= object.size) {
@@ -319,6 +324,7 @@ void Checker::check_initialised(const Lane& lane, std::uint32_t number, const Ob
 
 void Checker::report_uninitialised(const Lane& lane, std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes,
                                    std::size_t missing) {
+  if (leaves_out()) return;
   findings_.add(HazardKind::uninitialised_read, line_of(module_.accesses[number]), std::nullopt, [&] {
     return fmt::format("uninitialised read: {} reads {}, and byte {} is uninitialised{}", who(lane), where(object, offset, bytes),
                        offset + missing, threadgroup());
@@ -328,16 +334,18 @@ void Checker::report_uninitialised(const Lane& lane, std::uint32_t number, const
 void Checker::check_threadgroup(const Lane& lane, std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes,
                                 const void* source) {
   const abi::Access& access = module_.accesses[number];
-  const auto cells = std::span(threadgroup_cells_).subspan((object.first + offset) >> threadgroup_shift_, bytes >> threadgroup_shift_);
+  const std::size_t first = (object.first + offset) >> threadgroup_shift_;
+  const std::size_t count = bytes >> threadgroup_shift_;
   if (reads(access) && knows_unwritten_) {
-    const auto is_missing = [this](const Cell& cell) { return cell.writer.when < order_.first; };
-    const auto missing = static_cast<std::size_t>(std::ranges::find_if(cells, is_missing) - cells.begin()) << threadgroup_shift_;
+    std::size_t written = 0;
+    while (written < count && threadgroup_cells_.is_written(first + written, order_)) ++written;
+    const std::size_t missing = written << threadgroup_shift_;
     if (missing < bytes_wanted(access, bytes)) [[unlikely]]
       report_uninitialised(lane, number, object, offset, bytes, missing);
   }
-  const Mark mine{order_.clock, mark_of(access, number, thread_of(lane))};
-  const auto at = [cells](std::size_t index) -> Cell& { return cells[index]; };
-  const Mark rival = mark_access(at, cells.size(), order_, mine, reads(access), writes(access));
+  if (writes(access)) ++period_;
+  const Mark mine{order_.clock, mark_of(number, thread_of(lane))};
+  const Mark rival = mark_access(threadgroup_cells_, first, count, order_, mine, reads(access), writes(access));
   if (rival.when != 0) [[unlikely]]
     report_race(number, object, offset, bytes, source, mine, rival);
 }
@@ -346,9 +354,8 @@ void Checker::check_races(const Lane& lane, std::uint32_t number, const Object& 
                           const void* source) {
   const abi::Access& access = module_.accesses[number];
   const std::size_t first = (object.first + offset) >> device_shift_;
-  const Mark mine{device_order_.clock(), mark_of(access, number, thread_of(lane))};
-  const auto at = [&](std::size_t index) -> Cell& { return (*object.cells)[first + index]; };
-  const Mark rival = mark_access(at, bytes >> device_shift_, device_order_, mine, reads(access), writes(access));
+  const Mark mine{device_order_.clock(), mark_of(number, thread_of(lane))};
+  const Mark rival = mark_access(*object.cells, first, bytes >> device_shift_, device_order_, mine, reads(access), writes(access));
   if (rival.when != 0) [[unlikely]]
     report_race(number, object, offset, bytes, source, mine, rival);
 }
@@ -365,6 +372,7 @@ void Checker::report_race(std::uint32_t number, const Object& object, std::size_
                           : is_within              ? HazardKind::simdgroup_race
                           : is_unfenced            ? HazardKind::unfenced_barrier
                                                    : HazardKind::threadgroup_race;
+  if ((kind != HazardKind::identical_writes || !object.is_threadgroup) && leaves_out()) return;
   findings_.add(kind, line_of(access), line_of(other), [&] {
     std::string party;
     if (!object.is_threadgroup) {

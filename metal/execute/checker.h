@@ -13,6 +13,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -25,8 +26,10 @@
 #include "metal/execute/byte_set.h"
 #include "metal/execute/device_order.h"
 #include "metal/execute/findings.h"
+#include "metal/execute/matrix.h"
 #include "metal/execute/observer.h"
 #include "metal/execute/race_marks.h"
+#include "metal/execute/threadgroup_cells.h"
 #include "metal/execute/touched_bytes.h"
 #include "metal/hazard.h"
 #include "metal/lane_abi.h"
@@ -37,6 +40,8 @@ namespace assay::metal::execute {
 // The bytes of each buffer that kernels have written, by Buffer::id(), since the map may outlive the buffers. Buffers that the host has
 // written are not in it.
 using WrittenBytes = std::map<std::uint64_t, ByteSet>;
+
+class SimdGroup;
 
 class Checker : public Observer {
  public:
@@ -64,6 +69,23 @@ class Checker : public Observer {
   // Whether other lanes see the write during the dispatch, so that it has to wait.
   [[nodiscard]] bool is_ordered(const Lane& lane, std::uint32_t number) const;
   void wrote(const Lane& lane, std::uint32_t number, const void* address, const void* source, std::size_t bytes) override;
+
+  // For SIMD-groups that run as vectors. They read in another order than lanes that run one by one, so most findings cannot be described
+  // in the same words: after one, the dispatch starts again, lane by lane and with another checker. Equal writes can, because writes have
+  // the same order.
+  void be_brief() { is_brief_ = true; }
+  [[nodiscard]] bool has_left_out() const { return has_left_out_; }
+  // access() for several lanes, before they read.
+  struct LaneAddresses {
+    std::byte* first = nullptr;       // of lane 0
+    std::int64_t step = 0;            // from lane to lane
+    std::byte* const* all = nullptr;  // an address for each lane instead; may be null
+    [[nodiscard]] std::byte* operator[](std::uint32_t lane) const { return all != nullptr ? all[lane] : first + step * lane; }
+  };
+  void access_all(const SimdGroup& group, std::uint32_t number, LaneMask lanes, const LaneAddresses& addresses, std::size_t bytes);
+  // Notes what all lanes write to threadgroup memory, one behind the other. False if that raises a question: then nothing is noted, and
+  // may_write() and wrote() have to be called for each lane.
+  [[nodiscard]] bool note_write(const SimdGroup& group, std::uint32_t number, std::byte* first, std::size_t bytes);
 
   // Reports an operation with a result that has a component that is not finite. The result is in a slot of kSlotBytes, followed by
   // slots with its operands.
@@ -118,10 +140,18 @@ class Checker : public Observer {
                             std::size_t missing);
   void check_threadgroup(const Lane& lane, std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes,
                          const void* source);
+  [[nodiscard]] std::optional<ThreadgroupCells::Range> range_of(const SimdGroup& group, std::uint32_t number, const Object& object,
+                                                                const std::byte* first, std::size_t bytes) const;
+  [[nodiscard]] std::uint32_t mark_of(std::uint32_t number, std::uint32_t thread) const;
+  bool read_again(const SimdGroup& group, std::uint32_t number, LaneMask lanes, const LaneAddresses& addresses);
+  void read_threadgroup(const SimdGroup& group, std::uint32_t number, LaneMask lanes, const Object& object, const LaneAddresses& addresses,
+                        std::size_t bytes);
   void check_races(const Lane& lane, std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes, const void* source);
   void report_race(std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes, const void* source, const Mark& mine,
                    const Mark& rival);
   std::byte* elsewhere(std::size_t bytes);
+  // Whether a finding is left out instead of described.
+  bool leaves_out() { return has_left_out_ |= is_brief_; }
 
   [[nodiscard]] std::string where(const Object& object, std::size_t offset, std::size_t bytes) const;
   [[nodiscard]] std::string threadgroup() const;
@@ -132,7 +162,19 @@ class Checker : public Observer {
   std::vector<Object> objects_;  // by abi::Access::object
   Object whole_threadgroup_;
   std::map<const Buffer*, Cells> device_cells_;
-  std::vector<Cell> threadgroup_cells_;
+  ThreadgroupCells threadgroup_cells_;
+  bool is_brief_ = false, has_left_out_ = false;
+  // The last read of threadgroup memory by vectors, by access. The same read changes no mark if nothing else has happened since: no write,
+  // barrier, or access by another simdgroup.
+  struct GroupRead {
+    std::uint64_t period = 0;
+    const std::byte* first = nullptr;
+    std::int64_t step = 0;
+    LaneMask lanes = 0;
+  };
+  std::vector<GroupRead> group_reads_;
+  const SimdGroup* last_group_ = nullptr;
+  std::uint64_t period_ = 1;
   unsigned device_shift_ = 0, threadgroup_shift_ = 0;  // log2 of a granule's size
   ThreadgroupOrder order_;
   DeviceOrder device_order_;

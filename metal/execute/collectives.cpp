@@ -98,6 +98,9 @@ void perform(SimdGroup& group, LaneMask participants) {
     case abi::kVectorShuffleWord:
     case abi::kVectorYield:
     case abi::kVectorGiveUp:
+    case abi::kVectorAccess:
+    case abi::kVectorAccesses:
+    case abi::kVectorMet:
     case abi::kServiceCount:
       return;
   }

@@ -56,6 +56,7 @@ class Run {
       found_.clear();
       counters_ = {};
       is_again_ = true;
+      if (dispatch_.start_again) dispatch_.start_again();
       work_all();
     }
     if (failure_) std::rethrow_exception(failure_);
@@ -76,9 +77,10 @@ class Run {
   static constexpr std::size_t kEnd = ~std::size_t{0};  // sorts last
 
   // If a threadgroup cannot stay vectors, all run on fibers, which overwrite what the others have written. Where the dispatch also reads
-  // what it writes, only the later ones do.
+  // what it writes, only the later ones do, unless an observer has seen the others.
   [[nodiscard]] bool starts_again() const {
-    return dispatch_.engine == Engine::vector && !as_vectors_ && dispatch_.launch.ordered_buffers == 0 && !is_again_;
+    const bool overwrites = dispatch_.launch.ordered_buffers == 0 || dispatch_.launch.observer != nullptr;
+    return dispatch_.engine == Engine::vector && !as_vectors_ && overwrites && !is_again_;
   }
 
   void work_all() {
@@ -91,6 +93,7 @@ class Run {
   void work() {
     try {
       auto executor = Executors::instance().take();
+      executor->forget_kept();
       for (std::uint64_t index = next_++; index < count_ && !starts_again(); index = next_++) {
         if (auto hazard = executor->run(launch_of(index))) {
           const std::lock_guard lock(mutex_);
@@ -112,7 +115,7 @@ class Run {
   Threadgroup::Launch launch_of(std::uint64_t index) {
     Threadgroup::Launch launch = dispatch_.launch;
     if (dispatch_.threads > 1) launch.turns = &turns_;
-    if (dispatch_.engine == Engine::vector) launch.as_vectors = &as_vectors_;
+    if (dispatch_.engine == Engine::vector && !is_again_) launch.as_vectors = &as_vectors_;
     const Size3& grid = launch.grid;
     launch.position = {static_cast<std::uint32_t>(index % grid.x), static_cast<std::uint32_t>(index / grid.x % grid.y),
                        static_cast<std::uint32_t>(index / grid.x / grid.y)};

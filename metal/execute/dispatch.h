@@ -1,6 +1,7 @@
 // Runs the threadgroups of one dispatch on the machine's cores.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "metal/engine.h"
@@ -13,6 +14,9 @@ struct Dispatch {
   Threadgroup::Launch launch;  // position and threads are set for each threadgroup
   unsigned threads = 1;        // CPU threads
   Engine engine = Engine::vector;
+  // Called before all threadgroups run again lane by lane, because one of them could not stay vectors; needed if there is an observer,
+  // which must then be another one or as new.
+  std::function<void()> start_again;
 };
 
 // Runs all threadgroups, on one CPU thread if accesses are logged. Returns the hazards in the order of the threadgroups, with

@@ -240,15 +240,17 @@ void Threadgroup::prepare_groups(const Launch& launch) {
   }
 }
 
+void Threadgroup::begin(Observer& observer, const Launch& launch) const {
+  observer.begin_threadgroup({launch.position,
+                              static_cast<std::uint32_t>(launch.threads.count()),
+                              {memory_->data(), launch.threadgroup_bytes},
+                              *launch.threadgroup_offsets,
+                              *launch.threadgroup_lengths});
+}
+
 void Threadgroup::prepare(const Launch& launch) {
   prepare_groups(launch);
-  if (launch.observer != nullptr) {
-    launch.observer->begin_threadgroup({launch.position,
-                                        static_cast<std::uint32_t>(launch.threads.count()),
-                                        {memory_->data(), launch.threadgroup_bytes},
-                                        *launch.threadgroup_offsets,
-                                        *launch.threadgroup_lengths});
-  }
+  if (launch.observer != nullptr) begin(*launch.observer, launch);
   for (std::size_t number = 0; number < active_groups_; ++number) {
     for_each_lane(groups_[number], groups_[number].existing, [&](Lane& lane) {
       prepare_lane(lane, launch, static_cast<std::uint32_t>(number * abi::kLanes) + lane.index);
@@ -261,6 +263,11 @@ void Threadgroup::prepare(const Launch& launch) {
 
 std::optional<Hazard> Threadgroup::run(const Launch& launch) {
   if (can_run_vectors(launch) && run_vectors(launch)) return std::nullopt;
+  if (launch.observer != nullptr && launch.as_vectors != nullptr && launch.module->vector_entry != nullptr) {
+    // What the observer has seen of an attempt cannot be taken back, and it describes nothing. So the whole dispatch starts again.
+    launch.as_vectors->store(false, std::memory_order_relaxed);
+    return std::nullopt;
+  }
   prepare(launch);
   if (launch.turns != nullptr) launch.turns->begin(is_alone_);
   const auto fault = run_guarded(

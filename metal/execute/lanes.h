@@ -144,7 +144,9 @@ class Threadgroup {
   void finish(SimdGroup& group);
   // Ends the threadgroup, whose lanes then run one by one. Does not return.
   [[noreturn]] void give_up(SimdGroup& group);
-  // Keeps what a store or an atomic operation is about to change, if the dispatch also reads it.
+  // Keeps what a store or an atomic operation is about to change, if the dispatch also reads it: for the threadgroup, and for the whole
+  // dispatch if it has an observer.
+  void forget_kept() { kept_.clear(); }
   void keep(const void* address, std::size_t bytes);
   [[nodiscard]] bool is_on_stack(const SimdGroup& group, const void* address);
   template <typename Visit>
@@ -177,6 +179,7 @@ class Threadgroup {
   Hazard invalid_access(const Fault& fault);
   void prepare(const Launch& launch);
   void prepare_groups(const Launch& launch);
+  void begin(Observer& observer, const Launch& launch) const;
   [[nodiscard]] bool can_run_vectors(const Launch& launch) const;
   // Returns false if the threadgroup has to run again, lane by lane: nothing of this attempt is left.
   bool run_vectors(const Launch& launch);

@@ -34,13 +34,15 @@ struct Cell {
 // Cells by number, allocated on first use.
 class Cells {
  public:
-  Cell& operator[](std::size_t number) {
+  [[nodiscard]] Cell load(std::size_t number) { return at(number); }
+  void store(std::size_t number, const Cell& cell) { at(number) = cell; }
+
+ private:
+  Cell& at(std::size_t number) {
     const std::size_t page = number / kPageCells;
     if (page >= pages_.size() || !pages_[page]) add_page(page);
     return (*pages_[page])[number % kPageCells];
   }
-
- private:
   static constexpr std::size_t kPageCells = 1024;
   using Page = std::array<Cell, kPageCells>;
   void add_page(std::size_t page) {
@@ -102,16 +104,16 @@ struct ThreadgroupOrder {
   }
 };
 
-// Marks an access to `count` cells, of which `at(i)` is the i-th. Returns the mark of an access with which it races, preferably one of
-// another party; `when` is 0 if there is none.
-template <typename At, typename Order>
-Mark mark_access(const At& at, std::size_t count, const Order& order, const Mark& mine, bool reads, bool writes) {
+// Marks an access to `count` cells from `first` on. Returns the mark of an access with which it races, preferably one of another party;
+// `when` is 0 if there is none.
+template <typename AllCells, typename Order>
+Mark mark_access(AllCells& cells, std::size_t first, std::size_t count, const Order& order, const Mark& mine, bool reads, bool writes) {
   Mark rival;
   const auto look_at = [&](const Mark& earlier) {
     if (order.races(earlier, mine) && (rival.when == 0 || order.is_same_party(rival, mine))) rival = earlier;
   };
-  for (std::size_t index = 0; index < count; ++index) {
-    Cell& cell = at(index);
+  for (std::size_t index = first; index < first + count; ++index) {
+    Cell cell = cells.load(index);
     look_at(cell.writer);
     if (writes) {
       look_at(cell.reader);
@@ -119,6 +121,7 @@ Mark mark_access(const At& at, std::size_t count, const Order& order, const Mark
       cell.writer = mine;
     }
     if (reads) order.note_read(cell, mine);
+    cells.store(index, cell);
   }
   return rival;
 }

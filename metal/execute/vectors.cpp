@@ -26,21 +26,28 @@ void group_main(void* owner) {
 
 bool Threadgroup::can_run_vectors(const Launch& launch) const {
   const abi::Module& module = *launch.module;
-  return launch.as_vectors != nullptr && module.vector_entry != nullptr && launch.observer == nullptr &&
+  return launch.as_vectors != nullptr && module.vector_entry != nullptr && (launch.observer == nullptr || module.is_checked != 0) &&
          launch.threads.count() % abi::kLanes == 0 && (module.vector_needs_rows == 0 || launch.threads.x % abi::kLanes == 0) &&
          launch.as_vectors->load(std::memory_order_relaxed);
 }
 
 bool Threadgroup::run_vectors(const Launch& launch) {
   prepare_groups(launch);
+  if (launch.observer != nullptr) begin(*launch.observer, launch);
   const ExecutionCounters before = counters;
-  kept_.clear();
+  if (launch.observer == nullptr) kept_.clear();
   gave_up_ = false;
   const bool yields = launch.schedule.kind == Schedule::Kind::random && active_groups_ > 1;
   for (std::size_t number = 0; number < active_groups_; ++number) {
     SimdGroup& group = groups_[number];
     Lane& first = group.lanes[0];
     prepare_lane(first, launch, static_cast<std::uint32_t>(number * abi::kLanes));
+    if (launch.observer != nullptr) {
+      for_each_lane(group, group.existing, [&](Lane& lane) {
+        lane.builtins[abi::kThreadIndexInThreadgroup][0] = first.builtins[abi::kThreadIndexInThreadgroup][0] + lane.index;
+        lane.ordered_buffers = launch.ordered_buffers;
+      });
+    }
     first.meetings = first.collectives = first.divergent_collectives = first.products = 0;
     first.yields = yields ? 1 : 0;
     if (group.vectors.context == nullptr) {
@@ -73,6 +80,7 @@ bool Threadgroup::run_vectors(const Launch& launch) {
     return true;
   }
   for (auto kept = kept_.rbegin(); kept != kept_.rend(); ++kept) std::memcpy(kept->address, kept->bytes.data(), kept->bytes.size());
+  kept_.clear();
   counters = before;
   for (std::size_t number = 0; number < active_groups_; ++number) groups_[number].vectors.context = nullptr;
   launch.as_vectors->store(false, std::memory_order_relaxed);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "metal/pass/checks.h"
 #include "metal/pass/lockstep.h"
 
 namespace assay::metal::pass {
@@ -59,7 +60,7 @@ std::optional<abi::Arithmetic> function_of(const llvm::CallBase& call) {
 
 bool calls_runtime(const llvm::Instruction& instruction) {
   const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-  return call != nullptr && call->getCalledFunction() == nullptr;
+  return call != nullptr && (call->getCalledFunction() == nullptr || is_call_of(*call, kCheckAccess));
 }
 
 }  // namespace
@@ -122,52 +123,50 @@ void Lockstep::watch_arithmetic() {
   llvm::SmallVector<llvm::BasicBlock*> counted;
   const auto stretches = find_stretches(counted);
   block_count_ = counted.size();
-  if (counted.empty()) return;
-  llvm::IRBuilder<> top(&entry_->getEntryBlock(), entry_->getEntryBlock().getFirstInsertionPt());
-  auto* slots = top.CreateAlloca(llvm::ArrayType::get(top.getInt8Ty(), kSlotBytes * (abi::kMaxOperands + 1)), nullptr, "assay.operands");
-  slots->setAlignment(llvm::Align(kSlotBytes));
-  auto* counts = top.CreateLoad(top.getPtrTy(), lane_member(top, offsetof(abi::Lane, block_counts)));
   for (std::size_t number = 0; number < counted.size(); ++number) {
     llvm::IRBuilder<> builder(counted[number]->getTerminator());
-    auto* count = builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), counts, number);
-    builder.CreateStore(builder.CreateAdd(builder.CreateLoad(builder.getInt64Ty(), count), builder.getInt64(1)), count);
+    stand_for_check(builder, kCountBlock, builder.getVoidTy(), {builder.getInt32(static_cast<std::uint32_t>(number))});
   }
-  auto* unlikely = llvm::MDBuilder(context_).createUnlikelyBranchWeights();
   for (const auto& stretch : stretches) {
     llvm::IRBuilder<> builder(stretch.end);
-    llvm::Value* any = nullptr;
     for (const auto& watched : stretch.all) {
-      auto* one = is_not_finite(builder, watched.instruction);
-      any = any == nullptr ? one : builder.CreateOr(any, one);
-    }
-    llvm::IRBuilder<> rare(llvm::SplitBlockAndInsertIfThen(any, stretch.end, false, unlikely));
-    for (const auto& watched : stretch.all) {
-      const auto keep = [&](llvm::Value* value, std::uint64_t slot) {
-        rare.CreateStore(value, rare.CreateConstInBoundsGEP1_64(rare.getInt8Ty(), slots, slot * kSlotBytes));
-      };
-      keep(watched.instruction, 0);
+      llvm::SmallVector<llvm::Value*> arguments{builder.getInt32(watched.number), watched.instruction};
       for (unsigned operand = 0; operand < arithmetic_[watched.number].first.operands; ++operand)
-        keep(watched.instruction->getOperand(operand), operand + 1);
-      auto* call = call_service(rare, abi::kArithmetic, watched.number, {slots}, rare.getVoidTy());
-      call->setMemoryEffects(llvm::MemoryEffects::inaccessibleOrArgMemOnly());
+        arguments.push_back(watched.instruction->getOperand(operand));
+      stand_for_check(builder, kCheckArithmetic, builder.getVoidTy(), arguments);
     }
   }
 }
 
-// Whether any component of the value has all exponent bits set.
-llvm::Value* Lockstep::is_not_finite(llvm::IRBuilder<>& builder, llvm::Value* value) {
-  auto* type = value->getType();
-  auto* scalar = type->getScalarType();
-  auto* integer = builder.getIntNTy(scalar->getScalarSizeInBits());
-  auto exponent = llvm::APFloat::getInf(scalar->getFltSemantics()).bitcastToAPInt();
-  llvm::Type* bits = integer;
-  llvm::Constant* mask = llvm::ConstantInt::get(integer, exponent);
-  if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) {
-    bits = llvm::FixedVectorType::get(integer, vector->getNumElements());
-    mask = llvm::ConstantVector::getSplat(vector->getElementCount(), mask);
+// The code of a lane for the counts and the checks of arithmetic.
+void Lockstep::lower_arithmetic_checks() {
+  if (block_count_ == 0) return;
+  llvm::IRBuilder<> top(&entry_->getEntryBlock(), entry_->getEntryBlock().getFirstInsertionPt());
+  auto* slots = top.CreateAlloca(llvm::ArrayType::get(top.getInt8Ty(), kSlotBytes * (abi::kMaxOperands + 1)), nullptr, "assay.operands");
+  slots->setAlignment(llvm::Align(kSlotBytes));
+  auto* counts = top.CreateLoad(top.getPtrTy(), lane_member(top, offsetof(abi::Lane, block_counts)));
+  for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(*entry_))) {
+    if (!is_call_of(instruction, kCountBlock)) continue;
+    llvm::IRBuilder<> builder(&instruction);
+    auto* count =
+        builder.CreateConstInBoundsGEP1_64(builder.getInt64Ty(), counts, number_of_check(llvm::cast<llvm::CallInst>(instruction)));
+    builder.CreateStore(builder.CreateAdd(builder.CreateLoad(builder.getInt64Ty(), count), builder.getInt64(1)), count);
+    instruction.eraseFromParent();
   }
-  auto* result = builder.CreateICmpEQ(builder.CreateAnd(builder.CreateBitCast(value, bits), mask), mask);
-  return type->isVectorTy() ? builder.CreateOrReduce(result) : result;
+  auto* unlikely = llvm::MDBuilder(context_).createUnlikelyBranchWeights();
+  for (const ChecksTogether& checks : arithmetic_checks_of(*entry_)) {
+    auto* end = checks.back()->getNextNode();
+    llvm::IRBuilder<> builder(end);
+    auto* any = any_not_finite(builder, checks);
+    llvm::IRBuilder<> rare(llvm::SplitBlockAndInsertIfThen(any, end, false, unlikely));
+    for (auto* check : checks) {
+      for (unsigned slot = 0; slot + 1 < check->arg_size(); ++slot)
+        rare.CreateStore(check->getArgOperand(slot + 1), rare.CreateConstInBoundsGEP1_64(rare.getInt8Ty(), slots, slot * kSlotBytes));
+      auto* call = call_service(rare, abi::kArithmetic, number_of_check(*check), {slots}, rare.getVoidTy());
+      call->setMemoryEffects(llvm::MemoryEffects::inaccessibleOrArgMemOnly());
+      check->eraseFromParent();
+    }
+  }
 }
 
 }  // namespace assay::metal::pass

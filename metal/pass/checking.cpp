@@ -5,11 +5,14 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/Local.h>
 
 #include <algorithm>
 
+#include "metal/pass/checks.h"
 #include "metal/pass/lockstep.h"
+#include "metal/pass/vector/requests.h"
 
 namespace assay::metal::pass {
 namespace {
@@ -209,14 +212,25 @@ llvm::Value* Lockstep::checked_source(llvm::Instruction& reader, llvm::Value* po
                                 length == nullptr ? 0 : static_cast<std::uint32_t>(length->getZExtValue())},
                                place_of(reader)});
   const auto number = static_cast<std::uint32_t>(ordered_.size() + further_accesses_.size() - 1);
+  return stand_for_check(builder, kCheckAccess, builder.getPtrTy(),
+                         {builder.getInt32(number), pointer, builder.CreateZExtOrTrunc(bytes, builder.getInt64Ty())});
+}
+
+// The code of a lane for the check of a read.
+llvm::Value* Lockstep::lower_access_check(llvm::CallInst& check) {
+  const std::uint32_t number = number_of_check(check);
+  const AccessNote& access = further_accesses_[number - ordered_.size()].first;
+  auto* pointer = check.getArgOperand(1);
+  auto* bytes = check.getArgOperand(2);
+  llvm::IRBuilder<> builder(&check);
   const auto call = [&](llvm::IRBuilder<>& at) {
-    auto* result = call_service(at, abi::kAccess, number, {pointer, at.CreateZExtOrTrunc(bytes, at.getInt64Ty())}, at.getPtrTy());
+    auto* result = call_service(at, abi::kAccess, number, {pointer, bytes}, at.getPtrTy());
     // The call writes no memory of the kernel, so what the optimiser knows about memory stays true.
     result->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
     return result;
   };
   constexpr std::uint64_t kMostNotedAtOnce = 32;
-  if (*object >= abi::kMaxBuffers || length == nullptr || length->getZExtValue() > kMostNotedAtOnce) return call(builder);
+  if (access.object >= abi::kMaxBuffers || access.bytes == 0 || access.bytes > kMostNotedAtOnce) return call(builder);
 
   auto* word = builder.getInt64Ty();
   auto* quick = quick_of(number);
@@ -228,11 +242,11 @@ llvm::Value* Lockstep::checked_source(llvm::Instruction& reader, llvm::Value* po
   auto* address = builder.CreatePtrToInt(pointer, word);
   auto* offset = builder.CreateSub(address, builder.CreatePtrToInt(member(builder, builder.getPtrTy(), offsetof(abi::Quick, data)), word));
   llvm::Value* is_odd = builder.CreateICmpUGE(offset, member(builder, word, offsetof(abi::Quick, limit)));
-  if (const auto mask = alignment.valueOrOne().value() - 1; mask != 0)
-    is_odd = builder.CreateOr(is_odd, builder.CreateICmpNE(builder.CreateAnd(address, mask), builder.getInt64(0)));
+  if (access.alignment > 1)
+    is_odd = builder.CreateOr(is_odd, builder.CreateICmpNE(builder.CreateAnd(address, access.alignment - 1), builder.getInt64(0)));
   llvm::Instruction* rare = nullptr;
   llvm::Instruction* usual = nullptr;
-  llvm::SplitBlockAndInsertIfThenElse(is_odd, &reader, &rare, &usual, llvm::MDBuilder(context_).createUnlikelyBranchWeights());
+  llvm::SplitBlockAndInsertIfThenElse(is_odd, &check, &rare, &usual, llvm::MDBuilder(context_).createUnlikelyBranchWeights());
   llvm::IRBuilder<> seldom(rare);
   auto* elsewhere = call(seldom);
   llvm::IRBuilder<> mostly(usual);
@@ -242,14 +256,68 @@ llvm::Value* Lockstep::checked_source(llvm::Instruction& reader, llvm::Value* po
   };
   change(mostly.CreateConstInBoundsGEP1_64(mostly.getInt8Ty(), quick, offsetof(abi::Quick, hits)),
          [&](llvm::Value* hits) { return mostly.CreateAdd(hits, mostly.getInt64(1)); });
-  auto* bits = mostly.CreateShl(mostly.getInt64((std::uint64_t{1} << length->getZExtValue()) - 1), mostly.CreateAnd(address, 7));
+  auto* bits = mostly.CreateShl(mostly.getInt64((std::uint64_t{1} << access.bytes) - 1), mostly.CreateAnd(address, 7));
   auto* place = mostly.CreateAdd(mostly.CreateLShr(address, 3), member(mostly, word, offsetof(abi::Quick, touched)));
   change(mostly.CreateIntToPtr(place, mostly.getPtrTy()), [&](llvm::Value* touched) { return mostly.CreateOr(touched, bits); });
-  llvm::IRBuilder<> behind(&reader);
+  llvm::IRBuilder<> behind(&check);
   auto* result = behind.CreatePHI(behind.getPtrTy(), 2);
   result->addIncoming(elsewhere, rare->getParent());
   result->addIncoming(pointer, usual->getParent());
   return result;
+}
+
+void Lockstep::lower_checks() {
+  lower_arithmetic_checks();
+  llvm::SmallVector<llvm::CallInst*> checks;
+  for (auto& instruction : llvm::instructions(*entry_)) {
+    if (is_call_of(instruction, kCheckAccess)) checks.push_back(llvm::cast<llvm::CallInst>(&instruction));
+  }
+  for (auto* check : checks) {
+    check->replaceAllUsesWith(lower_access_check(*check));
+    check->eraseFromParent();
+  }
+}
+
+namespace {
+
+// Makes a report that a branch leads to a request to give up if the branch would be taken. The branch would otherwise part lanes, and join
+// values that are regular without it.
+void give_up_instead(llvm::CallBase& report) {
+  auto* block = report.getParent();
+  auto* before = block->getSinglePredecessor();
+  auto* after = block->getSingleSuccessor();
+  auto* branch = before == nullptr ? nullptr : llvm::dyn_cast<llvm::BranchInst>(before->getTerminator());
+  if (branch == nullptr || !branch->isConditional() || after == nullptr) return;
+  llvm::IRBuilder<> builder(branch);
+  auto* condition = branch->getCondition();
+  if (branch->getSuccessor(0) != block) condition = builder.CreateNot(condition);
+  stand_for_check(builder, kGiveUpIf, builder.getVoidTy(), {condition});
+  builder.CreateBr(after);
+  branch->eraseFromParent();
+}
+
+}  // namespace
+
+// The kernel as it is, but with checks that need not lead an access elsewhere: before a forbidden one, vectors give up.
+void Lockstep::copy_for_vectors() {
+  llvm::ValueToValueMapTy copied;
+  auto* copy = llvm::CloneFunction(entry_, copied);
+  copy->setName(kVectorLane);
+  copy->setLinkage(llvm::GlobalValue::ExternalLinkage);
+  llvm::stripDebugInfo(*copy);
+  for (auto& instruction : llvm::make_early_inc_range(llvm::instructions(*copy))) {
+    if (instruction.hasMetadata(kInsideMark)) {
+      instruction.replaceAllUsesWith(llvm::cast<llvm::SelectInst>(instruction).getFalseValue());
+      instruction.eraseFromParent();
+    } else if (is_call_of(instruction, kCheckAccess)) {
+      auto& check = llvm::cast<llvm::CallInst>(instruction);
+      check.replaceAllUsesWith(check.getArgOperand(1));
+      check.addParamAttr(1, llvm::Attribute::NoCapture);
+    } else if (const auto service = requested_service(instruction); service == abi::kUnset || service == abi::kNarrowed) {
+      give_up_instead(llvm::cast<llvm::CallBase>(instruction));
+    }
+  }
+  llvm::EliminateUnreachableBlocks(*copy);
 }
 
 llvm::Value* Lockstep::quick_of(std::uint32_t access) {

@@ -7,6 +7,7 @@
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include "metal/pass/checks.h"
 #include "metal/pass/lockstep.h"
 
 namespace assay::metal::pass {
@@ -207,7 +208,9 @@ void Lockstep::keep_local_accesses_inside(llvm::ArrayRef<LocalAccesses> arrays) 
                                    place_of(*access)});
       const auto number = static_cast<std::uint32_t>(ordered_.size() + further_accesses_.size() - 1);
       llvm::Value* target = builder.CreatePointerBitCastOrAddrSpaceCast(spare, pointer->getType());
-      access->setOperand(store == nullptr ? 0U : 1U, builder.CreateSelect(is_outside, target, pointer));
+      auto* inside = llvm::dyn_cast<llvm::SelectInst>(builder.CreateSelect(is_outside, target, pointer));
+      if (inside != nullptr) inside->setMetadata(kInsideMark, llvm::MDNode::get(context_, {}));
+      access->setOperand(store == nullptr ? 0U : 1U, inside == nullptr ? target : inside);
       llvm::IRBuilder<> rare(
           llvm::SplitBlockAndInsertIfThen(is_outside, access, false, llvm::MDBuilder(context_).createUnlikelyBranchWeights()));
       auto* call = call_service(rare, abi::kUnset, number, {offset}, rare.getVoidTy());
@@ -217,11 +220,22 @@ void Lockstep::keep_local_accesses_inside(llvm::ArrayRef<LocalAccesses> arrays) 
   }
 }
 
+namespace {
+
+// The marks of so many written bytes.
+llvm::ConstantInt* marks_of(llvm::IRBuilder<>& builder, std::uint64_t bytes) {
+  return builder.getInt(llvm::APInt::getSplat(static_cast<unsigned>(8 * bytes), llvm::APInt(8, 1)));
+}
+
+}  // namespace
+
 void Lockstep::watch_local(llvm::AllocaInst& variable, llvm::ArrayRef<llvm::LoadInst*> reads, llvm::ArrayRef<llvm::Instruction*> writes,
                            llvm::ArrayRef<llvm::CallInst*> unset) {
   const std::uint64_t size = stored_bytes(*variable.getAllocatedType());
   llvm::IRBuilder<> top(&entry_->getEntryBlock(), entry_->getEntryBlock().getFirstInsertionPt());
-  auto* marks = top.CreateAlloca(llvm::ArrayType::get(top.getInt8Ty(), size));
+  // Behind those of the variable is room for marks of a write that reaches beyond it.
+  constexpr std::uint64_t kLargestWrite = 64;
+  auto* marks = top.CreateAlloca(llvm::ArrayType::get(top.getInt8Ty(), size + kLargestWrite));
   const auto fill = [&](llvm::IRBuilder<>& builder, llvm::Value* place, unsigned value, llvm::Value* bytes) {
     builder.CreateMemSet(place, builder.getInt8(static_cast<std::uint8_t>(value)), bytes, llvm::Align(1));
   };
@@ -249,7 +263,14 @@ void Lockstep::watch_local(llvm::AllocaInst& variable, llvm::ArrayRef<llvm::Load
       continue;
     }
     const auto [offset, is_within] = place_in(builder, target, bytes);
-    fill(builder, builder.CreateGEP(builder.getInt8Ty(), marks, offset), 1, builder.CreateSelect(is_within, bytes, builder.getInt64(0)));
+    const auto* length = llvm::dyn_cast<llvm::ConstantInt>(bytes);
+    const std::uint64_t known = length == nullptr ? 0 : length->getZExtValue();
+    if (known == 0 || known > kLargestWrite) {
+      fill(builder, builder.CreateGEP(builder.getInt8Ty(), marks, offset), 1, builder.CreateSelect(is_within, bytes, builder.getInt64(0)));
+      continue;
+    }
+    auto* place = builder.CreateGEP(builder.getInt8Ty(), marks, builder.CreateSelect(is_within, offset, builder.getInt64(size)));
+    builder.CreateAlignedStore(marks_of(builder, known), place, llvm::Align(1));
   }
   for (auto* call : unset) {
     llvm::IRBuilder<> builder(call);
@@ -263,8 +284,7 @@ void Lockstep::watch_local(llvm::AllocaInst& variable, llvm::ArrayRef<llvm::Load
     const auto [offset, is_within] = place_in(builder, read->getPointerOperand(), builder.getInt64(bytes));
     auto* type = builder.getIntNTy(static_cast<unsigned>(8 * bytes));
     auto* found = builder.CreateAlignedLoad(type, builder.CreateGEP(builder.getInt8Ty(), marks, offset), llvm::Align(1));
-    auto* whole = llvm::ConstantInt::get(type, llvm::APInt::getSplat(static_cast<unsigned>(8 * bytes), llvm::APInt(8, 1)));
-    auto* is_unset = builder.CreateAnd(is_within, builder.CreateICmpNE(found, whole));
+    auto* is_unset = builder.CreateAnd(is_within, builder.CreateICmpNE(found, marks_of(builder, bytes)));
     further_accesses_.push_back(
         {{abi::kReads, static_cast<std::uint32_t>(size), abi::kAnyObject, static_cast<std::uint32_t>(bytes)}, place_of(*read)});
     const auto number = static_cast<std::uint32_t>(ordered_.size() + further_accesses_.size() - 1);

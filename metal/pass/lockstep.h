@@ -102,6 +102,9 @@ class Lockstep : public WholeKernel {
   using Readers = llvm::SmallVector<llvm::WeakTrackingVH>;
   Readers readers();
   void check_reads(const Readers& readers);
+  llvm::Value* lower_access_check(llvm::CallInst& check);
+  void lower_checks();
+  void copy_for_vectors();
   llvm::Value* quick_of(std::uint32_t access);
 
   // ---- locals.cpp
@@ -154,7 +157,7 @@ class Lockstep : public WholeKernel {
   };
   std::vector<Stretch> find_stretches(llvm::SmallVectorImpl<llvm::BasicBlock*>& counted);
   void watch_arithmetic();
-  static llvm::Value* is_not_finite(llvm::IRBuilder<>& builder, llvm::Value* value);
+  void lower_arithmetic_checks();
 
   // ---- module.cpp
   void describe_variables(const ThreadgroupVariables& placed);

@@ -19,10 +19,12 @@
 
 #include <string>
 
+#include "metal/pass/checks.h"
 #include "metal/pass/lockstep.h"
 #include "metal/pass/nvptx/nvptx_kernel.h"
 #include "metal/pass/permitted.h"
 #include "metal/pass/places.h"
+#include "metal/pass/reconvergence.h"
 #include "metal/pass/reflection.h"
 #include "metal/pass/shadow.h"
 #include "metal/pass/table_lookup.h"
@@ -59,6 +61,7 @@ bool Lockstep::run() {
   if (shadows_ == abi::kNoShadows) drop_exact_values();
   guard_divisions();
   convert_halves_over_float();
+  leave_out_impossible_defaults(*entry_);
   simplify_loops();
   if (is_checked_) remove_unused_reads();
   collect_sites();
@@ -85,6 +88,10 @@ bool Lockstep::run() {
   if (!is_checked_ && shadows_ == abi::kNoShadows && !has("__assay_traced") && !has("__assay_recorded"))
     module_.getOrInsertNamedMetadata(kPlain);
   replace_position_queries();
+  if (is_checked_) {
+    copy_for_vectors();
+    lower_checks();
+  }
   emit_module();
   // The backend would crash on invalid code or miscompile it.
   std::string mistake;
@@ -134,11 +141,14 @@ void refuse_initialisers(const llvm::Module& module) {
 
 // Adds the vector form of a kernel, and notes it in the module's description.
 void add_vector_kernel(llvm::Module& module, llvm::Function& entry) {
-  if (module.getNamedMetadata(kPlain) == nullptr) return;
+  auto* copy = module.getFunction(kVectorLane);
+  if (copy == nullptr && module.getNamedMetadata(kPlain) == nullptr) return;
   auto* description = module.getGlobalVariable("__assay_module", /*AllowInternal=*/true);
   auto* services = module.getGlobalVariable("__assay_services", /*AllowInternal=*/true);
   if (description == nullptr || services == nullptr) return;
-  const VectorKernel made = make_vector_kernel(entry, *services);
+  if (copy != nullptr) settle_arithmetic_checks(*copy);
+  const VectorKernel made = make_vector_kernel(copy == nullptr ? entry : *copy, *services);
+  if (copy != nullptr) copy->eraseFromParent();
   auto* all = llvm::cast<llvm::ConstantStruct>(description->getInitializer());
   llvm::SmallVector<llvm::Constant*> fields;
   for (const auto& field : all->operands()) fields.push_back(llvm::cast<llvm::Constant>(field.get()));

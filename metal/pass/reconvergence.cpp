@@ -8,6 +8,7 @@
 #include <llvm/Analysis/PostDominators.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/Transforms/Utils/Local.h>
 
 namespace assay::metal::pass {
 namespace {
@@ -43,6 +44,18 @@ bool meets_before_reading(llvm::BasicBlock& block, const llvm::DenseSet<llvm::In
 }
 
 }  // namespace
+
+void leave_out_impossible_defaults(llvm::Function& function) {
+  for (auto& block : function) {
+    auto* choice = llvm::dyn_cast<llvm::SwitchInst>(block.getTerminator());
+    if (choice == nullptr || choice->getNumCases() == 0) continue;
+    if (!llvm::isa<llvm::UnreachableInst>(choice->getDefaultDest()->getFirstNonPHIOrDbg())) continue;
+    choice->getDefaultDest()->removePredecessor(&block);
+    choice->setDefaultDest(choice->case_begin()->getCaseSuccessor());
+    choice->removeCase(choice->case_begin());
+  }
+  llvm::removeUnreachableBlocks(function);
+}
 
 std::vector<llvm::BasicBlock*> rejoining_blocks(llvm::Function& function, const std::vector<llvm::Instruction*>& writes,
                                                 const std::vector<llvm::Instruction*>& sites) {

@@ -64,13 +64,16 @@ BENCHMARK(BM_oracle_tq4)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()
 // The time shown is that of a whole round; the ratios are medians over the rounds.
 void BM_interleaved_tq4(benchmark::State& state) {
   Tq4Setup& setup = reference_setup();
-  Interleaved interleaved(
-      {{"scalar", [&] { setup.run_scalar(); }}, {"simulator", [&] { setup.run_simulator(); }}, {"oracle", [&] { setup.run_oracle(); }}});
+  Interleaved interleaved({{"scalar", [&] { setup.run_scalar(); }},
+                           {"simulator", [&] { setup.run_simulator(); }},
+                           {"checked", [&] { setup.run_simulator(metal::Policy::checked); }},
+                           {"oracle", [&] { setup.run_oracle(); }}});
   for ([[maybe_unused]] auto _ : state) state.SetIterationTime(interleaved.round());
-  for (const char* name : {"scalar", "simulator", "oracle"}) {
+  for (const char* name : {"scalar", "simulator", "checked", "oracle"}) {
     state.counters[std::string(name) + "_ms"] = interleaved.timing(name).median * 1e3;
   }
   state.counters["simulator/scalar"] = interleaved.ratio("simulator", "scalar");
+  state.counters["checked/scalar"] = interleaved.ratio("checked", "scalar");
   state.counters["oracle/simulator"] = interleaved.ratio("oracle", "simulator");
 }
 BENCHMARK(BM_interleaved_tq4)->Unit(benchmark::kMillisecond)->UseManualTime()->Iterations(21);

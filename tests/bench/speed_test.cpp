@@ -25,6 +25,7 @@ namespace {
 
 // Issue 21. With AVX-512, an Intel Xeon takes 0.18 times as long as the scalar loop.
 const double kSimulatorPerScalar = __builtin_cpu_supports("avx512vl") != 0 ? 0.5 : 1.0;
+constexpr double kCheckedPerScalar = 2.0;
 constexpr double kOraclePerScalar = 1.3;
 
 constexpr std::size_t kRounds = 31;
@@ -79,23 +80,27 @@ TEST(ScalarAttention, IsCaughtWhenItReadsTheWrongKeyValueHead) {
 TEST(Speed, SimulatorAndOracleKeepTheirShareOfTheScalarLoop) {
   if (const std::string reason = why_not_timed(); !reason.empty()) GTEST_SKIP() << reason;
   Tq4Setup setup(reference_shape());
-  const Interleaved interleaved = measure_calmly(
-      {{"scalar", [&] { setup.run_scalar(); }}, {"simulator", [&] { setup.run_simulator(); }}, {"oracle", [&] { setup.run_oracle(); }}},
-      kRounds);
+  const Interleaved interleaved = measure_calmly({{"scalar", [&] { setup.run_scalar(); }},
+                                                  {"checked", [&] { setup.run_simulator(metal::Policy::checked); }},
+                                                  {"simulator", [&] { setup.run_simulator(); }},
+                                                  {"oracle", [&] { setup.run_oracle(); }}},
+                                                 kRounds);
   // What was timed is the real thing.
   ASSERT_TRUE(setup.hazards().empty()) << setup.hazards().front().message;
   ASSERT_TRUE(harness::judge(setup.simulator_output(), setup.expected()).passed());
 
   fmt::print("tq4 D=256 H=8 G=2 n=1024 NWG=1, {} rounds, CPU ms: smallest / median / largest\n", interleaved.rounds());
-  for (const char* name : {"scalar", "simulator", "oracle"}) {
+  for (const char* name : {"scalar", "simulator", "checked", "oracle"}) {
     const Timing timing = interleaved.timing(name);
     fmt::print("  {:<9} {:8.3f} {:8.3f} {:8.3f}\n", name, timing.smallest * 1e3, timing.median * 1e3, timing.largest * 1e3);
   }
   const double simulator = interleaved.ratio("simulator", "scalar");
+  const double checked = interleaved.ratio("checked", "scalar");
   const double oracle = interleaved.ratio("oracle", "scalar");
-  fmt::print("  simulator / scalar = {:.3f} (at most {})\n  oracle / scalar = {:.3f} (at most {})\n", simulator, kSimulatorPerScalar,
-             oracle, kOraclePerScalar);
+  fmt::print("  simulator / scalar = {:.3f} (at most {})\n  checked / scalar = {:.3f} (at most {})\n  oracle / scalar = {:.3f} (at most {})\n",
+             simulator, kSimulatorPerScalar, checked, kCheckedPerScalar, oracle, kOraclePerScalar);
   EXPECT_LE(simulator, kSimulatorPerScalar);
+  EXPECT_LE(checked, kCheckedPerScalar);
   EXPECT_LE(oracle, kOraclePerScalar);
 }
 

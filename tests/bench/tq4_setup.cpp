@@ -71,8 +71,9 @@ void Tq4Setup::run_scalar() {
   scalar_attention(shape, half_q_.data(), cache, scores_.data(), scalar_output_.data());
 }
 
-void Tq4Setup::run_simulator() {
+void Tq4Setup::run_simulator(metal::Policy policy) {
   metal::SimulatorOptions options;
+  options.policy = policy;
   options.threads = 1;
   metal::Simulator simulator({library_}, options);
   families::DecodeBuffers buffers;

@@ -46,6 +46,11 @@ const std::vector<StoreRow>& rows() {
        [](int lane) { return 31 - lane; }},
       {"one_lane_stores", "if (lane == 3) sh[0] = 7; r = sh[0];", [](int) { return 7; }},
       {"one_lane_stores_in_loop", "for (int i = 0; i < 32; ++i) { if (lane == i) sh[0] = i; r += sh[0]; }", [](int) { return 496; }},
+      // A loop with `continue` makes clang leave it through a choice whose default cannot happen.
+      {"one_case_stores",
+       "sh[lane] = 0; switch (lane % 4) { case 0: for (int i = lane % 3; i < 2; ++i) { if (lane > 7) continue; r += i - i; } break; "
+       "case 2: if (lane > 9) sh[lane] = 5; break; } r += sh[lane ^ 3];",
+       [](int lane) { return lane % 4 == 1 && lane > 8 ? 5 : 0; }},
       {"two_branches_store", "if (lane < 16) sh[lane] = 1; else sh[lane] = 2; r = sh[31 - lane];",
        [](int lane) { return lane < 16 ? 2 : 1; }},
       {"stored_behind_early_continue", "for (int i = 0; i < 2; ++i) { if (lane % 2 == i) continue; sh[lane] = 10 + i; } r = sh[lane ^ 1];",

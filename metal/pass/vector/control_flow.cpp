@@ -9,7 +9,7 @@
 namespace assay::metal::pass {
 
 Widener::Widener(llvm::Function& lane, llvm::Function& into, const Shapes& shapes, llvm::LoopInfo& loops, std::vector<Block*> order,
-                 llvm::GlobalVariable& services)
+                 llvm::GlobalVariable& services, bool is_checked)
     : lane_function_(lane),
       into_(into),
       shapes_(shapes),
@@ -19,7 +19,8 @@ Widener::Widener(llvm::Function& lane, llvm::Function& into, const Shapes& shape
       data_(lane.getDataLayout()),
       context_(lane.getContext()),
       builder_(context_),
-      entry_(context_) {
+      entry_(context_),
+      is_checked_(is_checked) {
   for (std::size_t place = 0; place < order_.size(); ++place) places_[order_[place]] = place;
 }
 

@@ -54,6 +54,7 @@ void Widener::met(std::uint32_t site, bool is_collective) {
   };
   add(offsetof(abi::Lane, meetings), builder_.getInt64(1));
   if (is_collective) {
+    if (is_checked_) request(abi::kVectorMet, {builder_.getInt32(site)}, builder_.getVoidTy());
     add(offsetof(abi::Lane, collectives), builder_.getInt64(1));
     if (lanes_ != nullptr) {
       auto* here = builder_.CreateOr(bits_of_lanes(), finished_lanes());
@@ -308,17 +309,24 @@ bool Widener::widen_service(llvm::CallBase& call) {
       }
       return true;
     case abi::kStore:
-      if (!widen_write(call)) meet(call);
+      // With checks on, the runtime writes lane by lane, so that each lane is compared with those before it.
+      if (is_checked_ || !widen_write(call)) meet(call);
       return true;
     case abi::kReconverge:
       met(site_of(call), false);
       return true;
     case abi::kMisaligned:
+    case abi::kUnset:
+    case abi::kNarrowed:
       give_up(0);
       return true;
     case abi::kSimdReduce:
     case abi::kSimdShuffle:
       if (!widen_in_place(call)) meet(call);
+      return true;
+    case abi::kFence:
+      if (!shapes_.is_uniform(call.getArgOperand(kFirstArgument))) return false;
+      request(abi::kFence, {builder_.getInt32(0), scalar(call.getArgOperand(kFirstArgument))}, builder_.getVoidTy());
       return true;
     case abi::kSimdBallot:
     case abi::kSimdActive:

@@ -64,7 +64,7 @@ void Widener::widen(llvm::Instruction& instruction) {
   if (llvm::isa<llvm::AllocaInst>(instruction)) return;
   if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
     // The iterations, which only lanes that run separately need.
-    if (shapes_.member(store->getPointerOperand()) || is_for_request(*store)) return;
+    if (shapes_.member(store->getPointerOperand()) || (!is_checked_ && is_for_request(*store))) return;
     return widen_store(*store);
   }
   if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
@@ -72,6 +72,7 @@ void Widener::widen(llvm::Instruction& instruction) {
       if (!widen_service(*call)) refuse("a request that vectors do not know");
       return;
     }
+    if (widen_check(*call)) return;
     const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(call);
     if (intrinsic != nullptr && is_remark(*intrinsic)) return;
     if (intrinsic != nullptr &&

@@ -19,7 +19,9 @@
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 #include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
 
+#include "metal/pass/checks.h"
 #include "metal/pass/program_order.h"
+#include "metal/pass/reconvergence.h"
 #include "metal/pass/vector/widener.h"
 
 namespace assay::metal::pass {
@@ -42,18 +44,9 @@ void with_passes(llvm::Function& function, Run&& add) {
   passes.run(function, functions);
 }
 
-// Gives every block a way to the end, without which lanes that part would never meet again. A choice takes one of its cases instead of the
-// default that cannot happen; elsewhere, what cannot happen ends the threadgroup.
+// Gives every block a way to the end, without which lanes that part would never meet again: what cannot happen ends the threadgroup.
 void reach_the_end(llvm::Function& function) {
-  for (auto& block : function) {
-    auto* choice = llvm::dyn_cast<llvm::SwitchInst>(block.getTerminator());
-    if (choice == nullptr || choice->getNumCases() == 0) continue;
-    if (!llvm::isa<llvm::UnreachableInst>(choice->getDefaultDest()->getFirstNonPHIOrDbg())) continue;
-    choice->getDefaultDest()->removePredecessor(&block);
-    choice->setDefaultDest(choice->case_begin()->getCaseSuccessor());
-    choice->removeCase(choice->case_begin());
-  }
-  llvm::removeUnreachableBlocks(function);
+  leave_out_impossible_defaults(function);
   for (auto& block : function) {
     auto* end = llvm::dyn_cast<llvm::UnreachableInst>(block.getTerminator());
     if (end == nullptr) continue;
@@ -146,7 +139,8 @@ VectorKernel make_vector_kernel(llvm::Function& lane, llvm::GlobalVariable& serv
     if (meets_before_break(*copy, shapes, loops, dominators)) {
       result.refusal = "lanes may meet before a `break` of a loop that they leave in different iterations";
     } else {
-      result.refusal = Widener(*copy, *vector, shapes, loops, blocks_in_program_order(*copy, loops), services).run();
+      result.refusal =
+          Widener(*copy, *vector, shapes, loops, blocks_in_program_order(*copy, loops), services, lane.getName() == kVectorLane).run();
     }
     if (result.refusal.empty()) {
       result.entry = vector;

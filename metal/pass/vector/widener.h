@@ -16,9 +16,10 @@ namespace assay::metal::pass {
 
 class Widener {
  public:
-  // `order` has the blocks of the lane's function in program order. `into` is an empty function of the same type.
+  // `order` has the blocks of the lane's function in program order. `into` is an empty function of the same type. A kernel of the policy
+  // `checked` also asks for checks of what it writes, and counts where its lanes meet.
   Widener(llvm::Function& lane, llvm::Function& into, const Shapes& shapes, llvm::LoopInfo& loops, std::vector<llvm::BasicBlock*> order,
-          llvm::GlobalVariable& services);
+          llvm::GlobalVariable& services, bool is_checked);
 
   // Returns why the kernel cannot be widened; empty if it was.
   std::string run();
@@ -124,6 +125,12 @@ class Widener {
   Value* member_of_first(std::uint64_t offset);
   Value* butterfly(Value* values, llvm::function_ref<Value*(Value*, Value*)> combine);
 
+  // ---- checks.cpp
+  bool widen_check(llvm::CallBase& call);
+  void check_access(std::uint32_t number, Value* pointer, Value* bytes);
+  void count_block(std::uint32_t number);
+  void give_up_if(Value* condition);
+
   void refuse(const llvm::Twine& reason) {
     if (refusal_.empty()) refusal_ = reason.str();
   }
@@ -140,6 +147,7 @@ class Widener {
   llvm::IRBuilder<> builder_;
   llvm::IRBuilder<> entry_;  // where variables go
   std::string refusal_;
+  const bool is_checked_;
 
   llvm::DenseMap<const Block*, Block*> blocks_;  // of code that all lanes run together
   Value* lanes_ = nullptr;                       // those that run the current block; null: all
