@@ -45,6 +45,7 @@ struct KernelCost {
   std::uint64_t dispatches = 0;
   Cost total;                   // bytes that several lines touch count once as distinct
   std::vector<LineCost> lines;  // by ascending line
+  std::string lane_by_lane;     // why the kernel cannot run as vectors; empty if it can
   friend bool operator==(const KernelCost&, const KernelCost&) = default;
 };
 

@@ -74,6 +74,8 @@ std::string cost_text(const harness::CaseCost& cost) {
         "{} ({} dispatch{}): device bytes read, written, distinct; threadgroup accesses; SIMD-group calls; barriers; "
         "floating-point operations by type\n",
         kernel.function, kernel.dispatches, kernel.dispatches == 1 ? "" : "es");
+    if (!kernel.lane_by_lane.empty())
+      text += fmt::format("  runs lane by lane, several times slower than as vectors: {}\n", kernel.lane_by_lane);
     text += headings + "\n";
     std::string file;
     for (const metal::LineCost& line : kernel.lines) {
@@ -102,6 +104,7 @@ std::string cost_json(const harness::CaseCost& cost, std::string_view verdict) {
   json["kernels"] = Json::array();
   for (const metal::KernelCost& kernel : cost.kernels) {
     Json one = {{"function", kernel.function}, {"dispatches", kernel.dispatches}, {"total", json_of(kernel.total)}};
+    one["lane_by_lane"] = kernel.lane_by_lane.empty() ? Json(nullptr) : Json(kernel.lane_by_lane);
     one["lines"] = Json::array();
     for (const metal::LineCost& line : kernel.lines) {
       Json entry = {{"file", short_name(line.place.file)}, {"line", line.place.line}};

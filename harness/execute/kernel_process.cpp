@@ -31,8 +31,8 @@ void fields(auto& archive, base::OneOf<LineCost> auto& value) {
 }
 
 void fields(auto& archive, base::OneOf<KernelCost> auto& value) {
-  auto& [function, dispatches, total, lines] = value;
-  each(archive, function, dispatches, total, lines);
+  auto& [function, dispatches, total, lines, lane_by_lane] = value;
+  each(archive, function, dispatches, total, lines, lane_by_lane);
 }
 
 void fields(auto& archive, base::OneOf<LineRounding> auto& value) {

@@ -112,7 +112,9 @@ struct Simulator::Impl {
     std::ranges::move(bindings.take_stray_writes(layout), std::back_inserter(found));
     if (checker) {
       for (Hazard& hazard : checker->findings()) merge(found, std::move(hazard));
-      checker->add_cost(cost_of(layout.function));
+      KernelCost& kernel = cost_of(layout.function);
+      checker->add_cost(kernel);
+      kernel.lane_by_lane = layout.vector_refusal;
     }
     for (Hazard& hazard : found) report(std::move(hazard));
     ++dispatches;
@@ -134,7 +136,7 @@ struct Simulator::Impl {
 
   KernelCost& cost_of(const std::string& function) {
     const auto found = std::ranges::find(costs, function, &KernelCost::function);
-    return found != costs.end() ? *found : costs.emplace_back(KernelCost{function, 0, {}, {}});
+    return found != costs.end() ? *found : costs.emplace_back(KernelCost{function, 0, {}, {}, {}});
   }
 
   [[nodiscard]] std::array<const Buffer*, abi::kMaxBuffers> bound_buffers() const {

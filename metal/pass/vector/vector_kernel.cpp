@@ -1,6 +1,7 @@
 // Makes the vector form of a kernel.
 #include "metal/pass/vector/vector_kernel.h"
 
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/PostDominators.h>
@@ -119,6 +120,12 @@ llvm::Function* empty_like(llvm::Function& lane) {
 
 VectorKernel make_vector_kernel(llvm::Function& lane, llvm::GlobalVariable& services) {
   VectorKernel result;
+  // The largest kernel of ours has 2,600. To compile vectors takes clang several times as long as to compile a lane.
+  constexpr unsigned kMostInstructions = 10'000;
+  if (const unsigned count = lane.getInstructionCount(); count > kMostInstructions) {
+    result.refusal = "a kernel of " + llvm::utostr(count) + " instructions, more than " + llvm::utostr(kMostInstructions);
+    return result;
+  }
   settle_padding(lane);
   llvm::ValueToValueMapTy copied;
   auto* copy = llvm::CloneFunction(&lane, copied);
