@@ -17,7 +17,8 @@ namespace assay::metal::execute {
 namespace {
 
 // The bytes of memory whose cells fill whole pages.
-const std::size_t kPage = std::max(std::size_t{4096}, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) * abi::kCellGranule / abi::kCellBytes);
+const std::size_t kPage =
+    std::max(std::size_t{4096}, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) * abi::kCellGranule / abi::kCellBytes);
 // A range that starts below the end of the window may extend beyond it.
 constexpr std::size_t kMargin = std::size_t{1} << 32;
 
