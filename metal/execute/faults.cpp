@@ -73,7 +73,8 @@ bool contains(Guard& guard, FaultContext& context, const Fault& fault, int code)
     const auto* begin = reinterpret_cast<const std::byte*>(last / page * page);
     next.address = begin;
     const bool is_nothing = is_unmapped(begin);
-    if ((is_nothing || GuardedMemory::is_guard(begin)) && !opens(guard, next, is_nothing)) {
+    const bool is_there = guard.pages.keeps(begin) && !access->is_store;
+    if (!is_there && (is_nothing || GuardedMemory::is_guard(begin)) && !opens(guard, next, is_nothing)) {
       guard.pages.close(false);
       return false;
     }

@@ -19,6 +19,7 @@
 
 #include <string>
 
+#include "metal/pass/bfloat.h"
 #include "metal/pass/lockstep.h"
 #include "metal/pass/nvptx/nvptx_kernel.h"
 #include "metal/pass/permitted.h"
@@ -179,5 +180,9 @@ extern "C" LLVM_ATTRIBUTE_WEAK llvm::PassPluginLibraryInfo llvmGetPassPluginInfo
                 [](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) { passes.addPass(assay::metal::pass::TableLookupPass()); });
             builder.registerOptimizerEarlyEPCallback(
                 [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(assay::metal::pass::LastPass()); });
+            // Behind everything that folds and combines conversions.
+            builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+              passes.addPass(llvm::createModuleToFunctionPassAdaptor(assay::metal::pass::BfloatPass()));
+            });
           }};
 }
