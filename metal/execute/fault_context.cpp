@@ -2,8 +2,6 @@
 #include "metal/execute/fault_context.h"
 
 #if defined(__aarch64__)
-#include <asm/sigcontext.h>
-
 #include <cstring>
 #endif
 
