@@ -1,6 +1,7 @@
 // Reserves the shared address space and reuses its pages.
 #include "metal/shared_memory.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -86,7 +87,12 @@ void SharedMemory::remove_pages(std::size_t first, std::size_t last) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   first = first / page * page;
   last = (last + page - 1) / page * page;
-  if (first < last && madvise(begin_ + first, last - first, MADV_REMOVE) != 0) throw std::bad_alloc();
+  if (first >= last) return;
+  // Both do the same to a file, but qemu ignores the advice.
+  const int failed = file_.number() < 0 ? madvise(begin_ + first, last - first, MADV_REMOVE)
+                                        : fallocate(file_.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(first),
+                                                    static_cast<off_t>(last - first));
+  if (failed != 0) throw std::bad_alloc();
 }
 
 }  // namespace assay::metal

@@ -77,6 +77,8 @@ std::string mathematics_of_machine() {
 #if defined(__x86_64__)
   text += fmt::format(" fma {} avx2 {} avx512 {}", __builtin_cpu_supports("fma"), __builtin_cpu_supports("avx2"),
                       __builtin_cpu_supports("avx512f"));
+#elif defined(__aarch64__)
+  text += " aarch64";
 #endif
   return text;
 }

@@ -72,6 +72,9 @@ std::string_view architecture_level() {
   if (__builtin_cpu_supports("x86-64-v3") != 0) return "x86-64-v3";
   return "x86-64-v2";
 }
+#elif defined(__aarch64__)
+// The first level, for the same reason: later ones add and multiply half, and convert bfloat, with instructions of their own.
+std::string_view architecture_level() { return "armv8-a"; }
 #endif
 
 }  // namespace
@@ -143,8 +146,12 @@ std::vector<std::string> Compiler::common_flags() const {
 std::vector<std::string> Compiler::language_flags() const {
   std::vector<std::string> flags = common_flags();
   flags.insert(flags.end(), {"-fPIC", "-fstack-clash-protection", options_.fp_contract ? "-ffp-contract=fast" : "-ffp-contract=off"});
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
   flags.push_back(fmt::format("-march={}", architecture_level()));
+#endif
+#if defined(__aarch64__)
+  // clang offers OpenCL without half and without generic pointers there, unless asked.
+  flags.insert(flags.end(), {"-Xclang", "-cl-ext=+all"});
 #endif
   return flags;
 }

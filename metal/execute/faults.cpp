@@ -2,13 +2,20 @@
 #include "metal/execute/faults.h"
 
 #include <signal.h>
+#include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 
+#include "metal/execute/fault_context.h"
 #include "metal/execute/stray_pages.h"
+#include "metal/guarded_memory.h"
 
 namespace assay::metal::execute {
 
@@ -24,26 +31,60 @@ struct Guard {
 
 thread_local Guard* current_guard = nullptr;
 
-#if !defined(__linux__) || !defined(__x86_64__)
-#error "metal/execute/faults.cpp reads the registers of x86-64 Linux"
-#endif
-
-// From the error code that the processor gives for a page fault.
-constexpr greg_t kWrites = 2;
-constexpr greg_t kFetches = 16;
-// From the flags: the processor traps after the next instruction.
-constexpr greg_t kTrap = 256;
-
-bool contains(Guard& guard, const Fault& fault, greg_t error, int code) {
-  if (fault.signal != SIGSEGV || !fault.address_known || (error & kFetches) != 0) return false;
-  const bool is_nothing = code == SEGV_MAPERR || guard.pages.keeps(fault.address);
-  if (!StrayPages::can_open(fault.address, is_nothing)) return false;
+// Asks what to do about a fault, and maps a page there unless that is to end.
+bool opens(Guard& guard, const Fault& fault, bool is_nothing) {
+  if (!StrayPages::can_open(fault.address, is_nothing || guard.pages.keeps(fault.address))) return false;
   const Containment answer = (*guard.contain)(fault);
   if (answer == Containment::end || !guard.pages.open(fault.address)) return false;
   // An instruction may fault several times, once per page.
   guard.keeps_pages = answer == Containment::pages && !fault.is_write;
   return true;
 }
+
+#if defined(__x86_64__)
+
+bool contains(Guard& guard, FaultContext& context, const Fault& fault, int code) {
+  if (fault.signal != SIGSEGV || !fault.address_known || context.is_fetch()) return false;
+  if (!opens(guard, fault, code == SEGV_MAPERR)) return false;
+  context.trap_after_next(true);
+  return true;
+}
+
+#else
+
+// Whether nothing is mapped there, of a page at which no access has faulted yet.
+bool is_unmapped(const std::byte* address) {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  unsigned char resident = 0;
+  return mincore(reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(address) & ~(page - 1)), 1, &resident) != 0 && errno == ENOMEM;
+}
+
+// The access is carried out here, between opening the pages that it touches and closing them.
+bool contains(Guard& guard, FaultContext& context, const Fault& fault, int code) {
+  if (fault.signal != SIGSEGV || !fault.address_known || context.is_fetch()) return false;
+  const auto access = context.access();
+  if (!access || !opens(guard, fault, code == SEGV_MAPERR)) return false;
+  // The faulting address is the first one of its page, if the access begins in the page before; or there is one behind.
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const std::uint64_t first = access->address, last = first + std::max(access->bytes, 1U) - 1;
+  const auto here = reinterpret_cast<std::uint64_t>(fault.address);
+  if (access->part_count != 0 && last / page != here / page) {
+    Fault next = fault;
+    const auto* begin = reinterpret_cast<const std::byte*>(last / page * page);
+    next.address = begin;
+    const bool is_nothing = is_unmapped(begin);
+    const bool is_there = guard.pages.keeps(begin) && !access->is_store;
+    if (!is_there && (is_nothing || GuardedMemory::is_guard(begin)) && !opens(guard, next, is_nothing)) {
+      guard.pages.close(false);
+      return false;
+    }
+  }
+  context.carry_out(*access);
+  guard.pages.close(guard.keeps_pages);
+  return true;
+}
+
+#endif
 
 void on_fault(int signal, siginfo_t* info, void* context) {
   Guard* guard = current_guard;
@@ -52,24 +93,17 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     ::signal(signal, SIG_DFL);
     return;
   }
-  auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  const Fault fault{info->si_addr,
-                    info->si_code != SI_KERNEL,
-                    reinterpret_cast<const void*>(registers[REG_RSP]),
-                    reinterpret_cast<const void*>(registers[REG_RIP]),
-                    (registers[REG_ERR] & kWrites) != 0,
-                    signal};
-  if (contains(*guard, fault, registers[REG_ERR], info->si_code)) {
-    registers[REG_EFL] |= kTrap;
-    return;
-  }
+  FaultContext interrupted(signal, *info, *static_cast<ucontext_t*>(context));
+  const Fault fault = interrupted.fault();
+  if (contains(*guard, interrupted, fault, info->si_code)) return;
   current_guard = nullptr;
   guard->fault = fault;
   siglongjmp(guard->escape, 1);
 }
 
+#if defined(__x86_64__)
 // Called after an instruction that was let through.
-void on_trap(int signal, siginfo_t*, void* context) {
+void on_trap(int signal, siginfo_t* info, void* context) {
   Guard* guard = current_guard;
   if (guard == nullptr || !guard->pages.is_open()) {
     ::signal(signal, SIG_DFL);
@@ -77,8 +111,11 @@ void on_trap(int signal, siginfo_t*, void* context) {
     return;
   }
   guard->pages.close(guard->keeps_pages);
-  static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &= ~kTrap;
+  FaultContext(signal, *info, *static_cast<ucontext_t*>(context)).trap_after_next(false);
 }
+#else
+constexpr auto on_trap = on_fault;
+#endif
 
 void install_handlers() {
   static std::once_flag once;

@@ -12,6 +12,7 @@ struct Fault {
   bool address_known = true;            // x86 does not report addresses of more than 47 bits
   const void* stack_pointer = nullptr;  // of the flow that caused the fault
   const void* instruction = nullptr;
+  const void* caller = nullptr;  // where the processor keeps it in a register: what a function without calls returns to
   bool is_write = false;
   int signal = 0;
 };

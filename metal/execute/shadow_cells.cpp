@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,7 +16,9 @@ namespace assay::metal::execute {
 
 namespace {
 
-constexpr std::size_t kPage = 4096;
+// The bytes of memory whose cells fill whole pages.
+const std::size_t kPage =
+    std::max(std::size_t{4096}, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) * abi::kCellGranule / abi::kCellBytes);
 // A range that starts below the end of the window may extend beyond it.
 constexpr std::size_t kMargin = std::size_t{1} << 32;
 

@@ -2,6 +2,7 @@
 #include "metal/execute/stray_pages.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <span>
@@ -12,12 +13,17 @@ namespace assay::metal::execute {
 
 namespace {
 
-constexpr std::uintptr_t kPageBytes = 4096;
+const auto kPageBytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
 
 // Only a privileged process may map pages below this address, and the behaviour of a kernel must not depend on privileges.
 constexpr std::uintptr_t kLowest = 65536;
-// Every processor of this kind lets a process map pages below this address.
-constexpr std::uintptr_t kHighest = (std::uintptr_t{1} << 47) - kPageBytes;
+// No process has pages from this address on. Processors of ARM with fewer bits have none from an earlier one on, where opening fails.
+#if defined(__aarch64__)
+constexpr unsigned kAddressBits = 48;
+#else
+constexpr unsigned kAddressBits = 47;
+#endif
+const std::uintptr_t kHighest = (std::uintptr_t{1} << kAddressBits) - kPageBytes;
 
 void fill(std::byte* page) {
   auto* words = reinterpret_cast<std::uint32_t*>(page);

@@ -46,6 +46,7 @@ bool Strays::is_of_kernel(const void* instruction) const {
 
 // The place where the kernel called the function that copies memory, which keeps little on the stack.
 const void* Strays::caller(const Fault& fault) const {
+  if (fault.caller != nullptr && is_of_kernel(fault.caller)) return static_cast<const std::byte*>(fault.caller) - 1;
   constexpr std::size_t kMostWords = 16;
   const auto words = std::span(static_cast<void* const*>(fault.stack_pointer), kMostWords);
   const auto found = std::ranges::find_if(words, [this](const void* word) { return is_of_kernel(word); });

@@ -19,7 +19,11 @@
 
 #include <string>
 
+<<<<<<< HEAD
 #include "metal/pass/checks.h"
+=======
+#include "metal/pass/bfloat.h"
+>>>>>>> 7e2d1dd778f96ab94289f2c5e5a7921f404c88d5
 #include "metal/pass/lockstep.h"
 #include "metal/pass/nvptx/nvptx_kernel.h"
 #include "metal/pass/permitted.h"
@@ -189,5 +193,9 @@ extern "C" LLVM_ATTRIBUTE_WEAK llvm::PassPluginLibraryInfo llvmGetPassPluginInfo
                 [](llvm::FunctionPassManager& passes, llvm::OptimizationLevel) { passes.addPass(assay::metal::pass::TableLookupPass()); });
             builder.registerOptimizerEarlyEPCallback(
                 [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(assay::metal::pass::LastPass()); });
+            // Behind everything that folds and combines conversions.
+            builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel) {
+              passes.addPass(llvm::createModuleToFunctionPassAdaptor(assay::metal::pass::BfloatPass()));
+            });
           }};
 }

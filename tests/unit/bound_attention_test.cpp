@@ -1,7 +1,6 @@
 // The bound of decode attention from both sides: right arithmetic in any order stays inside, planted mistakes do not.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <xmmintrin.h>
 
 #include <algorithm>
 #include <bit>
@@ -14,6 +13,7 @@
 #include "harness/judge/judge.h"
 #include "metal/buffer.h"
 #include "oracles/attention.h"
+#include "tests/support/flush_subnormals.h"
 #include "tests/unit/bound_reference_kernel.h"
 
 namespace assay::tests {
@@ -253,18 +253,6 @@ TEST(BoundAttention, RightArithmeticStaysInsideTheBoundOverRandomCases) {
   }
   RecordProperty("largest_error_over_bound", fmt::format("{}", largest));
 }
-
-// Subnormal operands and results flushed to zero by the processor itself, as a GPU may, while in scope.
-class FlushSubnormals {
- public:
-  FlushSubnormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | 0x8040U); }
-  FlushSubnormals(const FlushSubnormals&) = delete;
-  FlushSubnormals& operator=(const FlushSubnormals&) = delete;
-  ~FlushSubnormals() { _mm_setcsr(saved_); }
-
- private:
-  unsigned saved_;
-};
 
 TEST(BoundAttention, MetalProfileAllowsInexactExponentialsAndFlushingAndTheSimulatorsDoesNot) {
   bool simulator_refuses_exp = false;
