@@ -79,7 +79,7 @@ GuardedMemory::GuardedMemory(std::size_t size, SharedMemory* shared, bool zeroed
   const std::size_t usable = usable_bytes(size);
   mapped_bytes_ = usable + 2 * kGuardBytes;
   if (shared_ != nullptr) {
-    mapping_ = shared_->take(mapped_bytes_, zeroed);
+    mapping_ = shared_->take(mapped_bytes_, 2 * kGuardBytes, zeroed);
   } else {
     void* mapping = mmap(nullptr, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping == MAP_FAILED) throw std::bad_alloc();

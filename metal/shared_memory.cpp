@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <new>
+#include <numeric>
 #include <utility>
 
 namespace assay::metal {
@@ -46,20 +47,26 @@ SharedMemory::~SharedMemory() { munmap(begin_, kSize); }
 
 std::size_t SharedMemory::size() { return kSize; }
 
-std::byte* SharedMemory::take(std::size_t bytes, bool zeroed) {
+std::byte* SharedMemory::take(std::size_t bytes, std::size_t unused, bool zeroed) {
   if (bytes > kSize || next_ + kGap + bytes > kSize) throw std::bad_alloc();
   const std::size_t first = next_ + kGap;
+  const std::size_t slot = next_ / kSlot;
   next_ = (first + bytes + kSlot - 1) / kSlot * kSlot;
   if (zeroed) remove_pages(first, first + bytes);
-  taken_ += bytes;
+  // Before and behind it, a buffer has guard bytes, which take no memory.
+  if (longest_.size() < next_ / kSlot) longest_.resize(next_ / kSlot);
+  longest_[slot] = std::max(longest_[slot], bytes - std::min(bytes, unused));
   ++living_;
   return begin_ + first;
 }
 
 void SharedMemory::give_back() {
   if (--living_ != 0) return;
-  if (taken_ > kKept) remove_pages(0, next_);
-  next_ = taken_ = 0;
+  if (std::accumulate(longest_.begin(), longest_.end(), std::size_t{0}) > kKept) {
+    remove_pages(0, longest_.size() * kSlot);
+    longest_.clear();
+  }
+  next_ = 0;
 }
 
 // The file knows its holes, so that gigabytes without pages take one call. To ask for the state of each page takes a millisecond a

@@ -21,8 +21,8 @@ class SharedMemory {
   SharedMemory& operator=(const SharedMemory&) = delete;
   ~SharedMemory();
 
-  // A region of whole pages. Its bytes are 0 if `zeroed`, otherwise anything. Throws std::bad_alloc.
-  [[nodiscard]] std::byte* take(std::size_t bytes, bool zeroed);
+  // A region of whole pages. Its bytes are 0 if `zeroed`, otherwise anything. `unused` of them are never written. Throws std::bad_alloc.
+  [[nodiscard]] std::byte* take(std::size_t bytes, std::size_t unused, bool zeroed);
   void give_back();
 
   // The whole address range, for a child that forbids itself all access to it.
@@ -46,9 +46,9 @@ class SharedMemory {
   // Open as long as the memory is there, so that base::Process::resident_bytes() counts pages that only a child has touched.
   base::Descriptor file_;
   std::byte* begin_ = nullptr;
-  std::size_t next_ = 0;    // offset of the next slot
-  std::size_t taken_ = 0;   // bytes of regions since all were given back
-  std::size_t living_ = 0;  // regions not given back
+  std::size_t next_ = 0;              // offset of the next slot
+  std::vector<std::size_t> longest_;  // by slot: bytes that may have pages
+  std::size_t living_ = 0;            // regions not given back
 };
 
 }  // namespace assay::metal

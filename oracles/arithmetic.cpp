@@ -157,8 +157,10 @@ double round_to_half(double value) {
 
 double half_value(std::uint16_t bits) {
   const int exponent = (bits >> 10) & 0x1f;
-  const double fraction = static_cast<double>(bits & 0x3ff);
-  double size = std::ldexp(exponent == 0 ? fraction : fraction + 1024.0, std::max(exponent, 1) - 25);
+  const std::uint64_t fraction = bits & 0x3ffU;
+  // The exponent of a half is biased by 15, that of a double by 1023.
+  double size = exponent == 0 ? static_cast<double>(fraction) * 0x1p-24
+                              : std::bit_cast<double>((static_cast<std::uint64_t>(exponent) + 1008) << 52U | fraction << 42U);
   if (exponent == 0x1f) {
     size = (bits & 0x3ff) != 0 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
   }

@@ -316,6 +316,8 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& test_case, con
 Outcome execute_with_output(const PreparedVariant& prepared, const Case& test_case, const ExecutionOptions& options) {
   Kept kept;
   const metal::Schedule order = options.schedules.empty() ? metal::Schedule{} : options.schedules.front();
+  const std::vector<metal::Schedule> further = further_schedules(test_case, options);
+  kept.has_more_runs = !further.empty() || options.both_engines;
   Outcome first = execute_once(prepared, test_case, options, order, kept);
   // What was returned is one run, on a device that has its own order.
   if (options.returned) {
@@ -324,7 +326,7 @@ Outcome execute_with_output(const PreparedVariant& prepared, const Case& test_ca
   }
   Verdict verdict = first.verdict;
   if (!can_be_compared(verdict)) return first;
-  for (const metal::Schedule& schedule : further_schedules(test_case, options)) {
+  for (const metal::Schedule& schedule : further) {
     const Outcome other = execute_once(prepared, test_case, options, schedule, kept);
     const double oracle_seconds = verdict.oracle_seconds + other.verdict.oracle_seconds;
     const double simulator_seconds = verdict.simulator_seconds + other.verdict.simulator_seconds;

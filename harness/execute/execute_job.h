@@ -23,18 +23,28 @@
 
 namespace assay::harness {
 
-// Results that do not depend on the schedule: computed under the first one and kept for the others.
-struct Kept {
-  std::optional<families::Job> job;
-  std::optional<StoredExpectation> stored;           // from the file of the inputs
-  std::optional<oracles::Expected> expected, exact;  // with and without the contract's conversions
-};
-
 // What the dispatches leave for others: the judged outputs, or those of the last stage behind them.
 struct FinishedBits {
   std::vector<std::byte> bytes;
   std::size_t element_bytes = 1;
   friend bool operator==(const FinishedBits&, const FinishedBits&) = default;
+};
+
+// What was found in a run that left its inputs alone. Another run that leaves the same bytes is found to be the same.
+struct JudgedRun {
+  std::vector<std::byte> bytes;  // of all buffers but the inputs, with guard bands, in every pass
+  Verdict verdict;
+  std::vector<float> output;
+  FinishedBits finished;
+};
+
+// Results that do not depend on the schedule: computed under the first one and kept for the others.
+struct Kept {
+  bool has_more_runs = false;  // what follows is worth keeping
+  std::optional<families::Job> job;
+  std::optional<StoredExpectation> stored;           // from the file of the inputs
+  std::optional<oracles::Expected> expected, exact;  // with and without the contract's conversions
+  std::optional<JudgedRun> judged;                   // the first run
 };
 
 // An output buffer, as the first pass left it.

@@ -175,4 +175,43 @@ bool JobMemory::is_unchanged(std::size_t input) const {
   return is_gap(described, bytes.subspan(end), end, shared_);
 }
 
+bool JobMemory::has_unchanged_inputs() const {
+  for (std::size_t number = 0; number < inputs_.size(); ++number) {
+    if (inputs_[number] != nullptr && !is_unchanged(number)) return false;
+  }
+  return true;
+}
+
+std::size_t JobMemory::written_size() const {
+  std::size_t size = 0;
+  for_each_written([&](std::span<const std::byte> bytes) { size += bytes.size(); });
+  return size;
+}
+
+std::vector<std::byte> JobMemory::written() const {
+  std::vector<std::byte> all;
+  all.reserve(written_size());
+  for_each_written([&](std::span<const std::byte> bytes) { all.insert(all.end(), bytes.begin(), bytes.end()); });
+  return all;
+}
+
+bool JobMemory::has_written(std::span<const std::byte> all) const {
+  if (written_size() != all.size()) return false;
+  bool is_same = true;
+  for_each_written([&](std::span<const std::byte> bytes) {
+    is_same = is_same && (bytes.empty() || std::memcmp(bytes.data(), all.data(), bytes.size()) == 0);
+    all = all.subspan(bytes.size());
+  });
+  return is_same;
+}
+
+template <typename F>
+void JobMemory::for_each_written(F f) const {
+  for (std::size_t pass = 0; pass < passes_.size(); ++pass) {
+    for (std::size_t number = 0; number < inputs_.size(); ++number) {
+      if (inputs_[number] == nullptr) f(whole(number, pass));
+    }
+  }
+}
+
 }  // namespace assay::harness

@@ -43,6 +43,12 @@ class JobMemory {
 
   // Whether every byte of an input, including gaps, is unchanged. Does not access pages of a gap that nothing has accessed.
   [[nodiscard]] bool is_unchanged(std::size_t input) const;
+  [[nodiscard]] bool has_unchanged_inputs() const;
+
+  // The bytes of all buffers but the inputs, in every pass, with their guard bands.
+  [[nodiscard]] std::vector<std::byte> written() const;
+  [[nodiscard]] std::size_t written_size() const;
+  [[nodiscard]] bool has_written(std::span<const std::byte> all) const;
 
  private:
   struct PassMemory {
@@ -51,6 +57,8 @@ class JobMemory {
   };
 
   void add_pass();
+  template <typename F>
+  void for_each_written(F f) const;
 
   const families::Job& job_;
   metal::SharedMemory* shared_;

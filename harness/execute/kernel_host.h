@@ -43,6 +43,8 @@ struct KernelRun {
   // Asked when all passes before have run. The first that may not run is the last.
   std::function<bool(std::size_t pass)> may_run = [](std::size_t) { return true; };
   std::vector<ShadowRequest> shadows = {};  // of the policy `shadow`
+  // Pipelines that further runs of these libraries are likely to need. They are compiled already; empty: none.
+  std::function<std::vector<metal::PipelineDescriptor>()> likely = {};
 };
 
 // The results of the dispatches, as metal::Simulator has them. A hostile kernel may have forged every figure. Only ranges and sizes are

@@ -127,6 +127,7 @@ struct SharedBuffer {
   std::uint64_t size = 0;
   std::string label;
   bool host_has_written = false;
+  friend bool operator==(const SharedBuffer&, const SharedBuffer&) = default;
 };
 struct Traced {
   std::string followed;
@@ -217,11 +218,16 @@ struct KernelProcess::Bench {
 
   void begin(const Begin& request) {
     simulator.reset();
-    buffers.clear();
     descriptors.clear();
     trace.reset();
-    for (const SharedBuffer& buffer : request.buffers)
-      buffers.push_back(std::make_unique<metal::Buffer>(memory.begin() + buffer.place, buffer.size, buffer.label, buffer.host_has_written));
+    // A case in another order has the same buffers. To close their memory and open it again takes system calls for each.
+    if (request.buffers != described) {
+      buffers.clear();
+      described = request.buffers;
+      for (const SharedBuffer& buffer : described)
+        buffers.push_back(
+            std::make_unique<metal::Buffer>(memory.begin() + buffer.place, buffer.size, buffer.label, buffer.host_has_written));
+    }
     for (const std::uint64_t number : request.pipelines) descriptors.push_back(pipelines[number].descriptor);
     metal::SimulatorOptions options = request.options;
     if (request.trace) {
@@ -270,7 +276,8 @@ struct KernelProcess::Bench {
   const std::vector<Loaded>& pipelines;
   const metal::SharedMemory& memory;
   bool is_ready = false;
-  std::vector<std::unique_ptr<metal::Buffer>> buffers;
+  std::vector<SharedBuffer> described;
+  std::vector<std::unique_ptr<metal::Buffer>> buffers;  // as described
   std::vector<metal::PipelineDescriptor> descriptors;
   std::optional<metal::ValueTrace> trace;
   std::optional<metal::Simulator> simulator;
@@ -298,10 +305,19 @@ std::vector<std::uint64_t> KernelProcess::load(const KernelRun& run, const std::
   if (!std::ranges::all_of(needed, is_loaded)) {
     server_.reset();
     // Others of the same file are likely to be needed again.
-    constexpr std::size_t kMost = 16;
+    constexpr std::size_t kMost = 256;
     std::erase_if(pipelines_, [&](const Loaded& one) { return one.libraries != run.libraries || pipelines_.size() > kMost; });
+    // To start a process takes as long as to load a dozen pipelines. As many more as it had halve the rest with each start.
+    std::size_t more = run.likely ? pipelines_.size() : 0;
     for (const Loaded& one : needed) {
       if (!is_loaded(one)) pipelines_.push_back(one);
+    }
+    for (const metal::PipelineDescriptor& descriptor : more == 0 ? std::vector<metal::PipelineDescriptor>() : run.likely()) {
+      if (more == 0) break;
+      Loaded one{run.libraries, descriptor, metal::find_pipeline(run.libraries, descriptor, run.options)};
+      if (is_loaded(one)) continue;
+      pipelines_.push_back(std::move(one));
+      --more;
     }
   }
   std::vector<std::uint64_t> numbers;

@@ -30,6 +30,8 @@ using Clock = std::chrono::steady_clock;
 
 // Completes a verdict once it is final, with the known findings that its variant declares.
 using Settle = std::function<void(Verdict&)>;
+// Whether a case fails if its variant's declarations are right.
+using ExpectsFailure = std::function<bool(const Case&)>;
 
 // The longest time between two calls of the listener, and until a stop is noticed.
 constexpr std::chrono::milliseconds kTick{100};
@@ -42,9 +44,15 @@ constexpr int kPatienceWithKills = 3;
 // Assigns cases, waits for verdicts, and ends workers that are late or can no longer be trusted.
 class Supervisor {
  public:
-  Supervisor(std::span<const Case> cases, const CaseFunction& execute, const Settle& settle, const RunOptions& options,
-             const std::atomic<bool>& stop, RunListener& listener)
-      : cases_(cases), execute_(execute), settle_(settle), options_(options), stop_(stop), listener_(listener) {}
+  Supervisor(std::span<const Case> cases, const CaseFunction& execute, const Settle& settle, const ExpectsFailure& expects_failure,
+             const RunOptions& options, const std::atomic<bool>& stop, RunListener& listener)
+      : cases_(cases),
+        execute_(execute),
+        settle_(settle),
+        expects_failure_(expects_failure),
+        options_(options),
+        stop_(stop),
+        listener_(listener) {}
 
   Summary run() {
     summary_.selected = cases_.size();
@@ -79,7 +87,10 @@ class Supervisor {
     Clock::time_point start = {};          // of the current case, adjusted for waiting times
     std::chrono::nanoseconds waited = {};  // time that the worker has waited for a processor, as of the last adjustment
     std::chrono::nanoseconds used = {};    // processor time before the current case
+    Clock::time_point timed = {};          // when these two were read
     std::optional<Doubted> repeated = {};  // the outcome that the current case repeats
+    Clock::time_point weighed = {};        // when its memory was last measured
+    bool is_for_one_case = false;
   };
 
   [[nodiscard]] std::size_t at_work() const {
@@ -96,9 +107,12 @@ class Supervisor {
         employed->repeated = std::move(doubted_.back());
         doubted_.pop_back();
       } else if (!stop_ && !halt_ && next_ < cases_.size()) {
+        // A failure counts only in a worker of its own, and ends it. So the others are spared what is likely to be one.
+        const bool alone = expects_failure_(cases_[next_]);
         const auto idle = std::ranges::find_if(workers_, [](const Employed& employed) { return !employed.worker.is_at_work(); });
-        Employed* employed = idle == workers_.end() ? employ(false) : &*idle;
+        Employed* employed = alone || idle == workers_.end() ? employ(false) : &*idle;
         if (employed == nullptr) return;
+        employed->is_for_one_case = alone;
         assign(*employed, next_);
         listener_.started(cases_[next_++]);
       } else {
@@ -128,10 +142,15 @@ class Supervisor {
            verdict.status == Status::timeout;
   }
 
-  static void assign(Employed& employed, std::size_t index) {
-    employed.start = Clock::now();
-    employed.waited = employed.worker.process().waited();
-    employed.used = employed.worker.process().processor_time();
+  void assign(Employed& employed, std::size_t index) const {
+    employed.start = employed.weighed = Clock::now();
+    // To read them takes six files, so those of a moment ago will do.
+    if (const auto moment = std::min<std::chrono::duration<double>>(kTick, options_.timeout / 50);
+        employed.start - employed.timed > moment) {
+      employed.waited = employed.worker.process().waited();
+      employed.used = employed.worker.process().processor_time();
+      employed.timed = employed.start;
+    }
     employed.worker.assign(index);
     employed.gpu.count_case();
   }
@@ -164,7 +183,7 @@ class Supervisor {
       if (!current->worker.is_at_work()) continue;
       std::optional<Verdict> verdict = current->worker.receive();
       if (!verdict && is_limited() && is_late(*current)) verdict = late(cases_[current->worker.index()]);
-      if (!verdict && options_.memory != 0) verdict = grown(current->worker);
+      if (!verdict && options_.memory != 0) verdict = grown(*current);
       if (verdict) take(*verdict, current);
     }
   }
@@ -190,7 +209,7 @@ class Supervisor {
         before && (before->status != verdict.status || before->faults != verdict.faults)) {
       verdict.notes = {note::Repeated{before->others, before->status, before->faults}};
     }
-    if (!is_success(verdict.status)) workers_.erase(from);
+    if (!is_success(verdict.status) || from->is_for_one_case) workers_.erase(from);
     settle_(verdict);
     summary_.add(format_case(verdict.test_case), verdict);
     if (options_.fail_fast && !is_success(verdict.status)) halt_ = true;
@@ -219,8 +238,13 @@ class Supervisor {
     return verdict;
   }
 
-  // Ends the worker before the system runs out of memory and chooses a process to kill.
-  [[nodiscard]] std::optional<Verdict> grown(const Worker& worker) const {
+  // Ends the worker before the system runs out of memory and chooses a process to kill. To measure takes dozens of system calls, so it is
+  // not done whenever another worker has a verdict.
+  [[nodiscard]] std::optional<Verdict> grown(Employed& employed) const {
+    const Clock::time_point now = Clock::now();
+    if (now - employed.weighed < kTick) return std::nullopt;
+    employed.weighed = now;
+    const Worker& worker = employed.worker;
     const std::uint64_t resident = worker.process().resident_bytes();
     if (resident <= options_.memory) return std::nullopt;
     Verdict verdict = late(cases_[worker.index()]);
@@ -232,6 +256,7 @@ class Supervisor {
   std::span<const Case> cases_;
   const CaseFunction& execute_;
   const Settle& settle_;
+  const ExpectsFailure& expects_failure_;
   const RunOptions& options_;
   const std::atomic<bool>& stop_;
   RunListener& listener_;
@@ -249,14 +274,14 @@ void expect_one_thread() {
   }
 }
 
-Summary run_settled(std::span<const Case> cases, const CaseFunction& execute, const Settle& settle, const RunOptions& options,
-                    const std::atomic<bool>& stop, RunListener& listener) {
+Summary run_settled(std::span<const Case> cases, const CaseFunction& execute, const Settle& settle, const ExpectsFailure& expects_failure,
+                    const RunOptions& options, const std::atomic<bool>& stop, RunListener& listener) {
   if (!(options.timeout.count() >= 0 && options.timeout <= kLongestTimeout)) {
     throw std::invalid_argument(
         fmt::format("the time limit is {:g} s; it must be from 0 (no limit) to {:g}", options.timeout.count(), kLongestTimeout.count()));
   }
   expect_one_thread();
-  Supervisor supervisor(cases, execute, settle, options, stop, listener);
+  Supervisor supervisor(cases, execute, settle, expects_failure, options, stop, listener);
   Summary summary;
   const double seconds = timed([&] { summary = supervisor.run(); });
   summary.seconds = seconds;
@@ -336,12 +361,19 @@ Summary run_cases(std::span<const Case> cases, const Workbench& workbench, const
     }
     settle_beyond(prepared.variant, verdict);
   };
-  return run_settled(cases, execute, settle, options, stop, listener);
+  // Of a GPU, processes are dear, and hazards do not show.
+  const ExpectsFailure expects_failure = [&](const Case& test_case) {
+    const bool is_of_contract = test_case.beyond.empty() && !options.execution.returned && !options.execution.device.is_gpu();
+    return is_of_contract && std::ranges::any_of(workbench.find(test_case.variant).known_findings, [&](const KnownFinding& finding) {
+             return (options.execution.policy == metal::Policy::checked || !finding.needs_checked()) && finding.matches(test_case);
+           });
+  };
+  return run_settled(cases, execute, settle, expects_failure, options, stop, listener);
 }
 
 Summary run_cases(std::span<const Case> cases, const CaseFunction& execute, const RunOptions& options, const std::atomic<bool>& stop,
                   RunListener& listener) {
-  return run_settled(cases, execute, [](Verdict&) {}, options, stop, listener);
+  return run_settled(cases, execute, [](Verdict&) {}, [](const Case&) { return false; }, options, stop, listener);
 }
 
 }  // namespace assay::harness

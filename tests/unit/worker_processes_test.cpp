@@ -260,7 +260,7 @@ TEST_F(WorkerProcesses, MemoryThatAChildFilledCounts) {
   run(1, [](const Case& test_case) {
     constexpr std::size_t kPiece = std::size_t{64} << 20;
     metal::SharedMemory memory;
-    std::byte* begin = memory.take(8 * kPiece, false);
+    std::byte* begin = memory.take(8 * kPiece, 0, false);
     if (const pid_t child = fork(); child != 0) {
       waitpid(child, nullptr, 0);
       return passed(test_case);
