@@ -19,11 +19,8 @@
 
 #include <string>
 
-<<<<<<< HEAD
-#include "metal/pass/checks.h"
-=======
 #include "metal/pass/bfloat.h"
->>>>>>> 7e2d1dd778f96ab94289f2c5e5a7921f404c88d5
+#include "metal/pass/checks.h"
 #include "metal/pass/lockstep.h"
 #include "metal/pass/nvptx/nvptx_kernel.h"
 #include "metal/pass/permitted.h"
