@@ -99,7 +99,8 @@ T multiply(T a, T b) {
 template <typename T>
 T minimum(T a, T b) {
   if constexpr (is_floating<T>) {
-    return static_cast<T>(std::fmin(static_cast<float>(a), static_cast<float>(b)));
+    const float x = static_cast<float>(a), y = static_cast<float>(b);
+    return y < x || x != x ? b : a;
   } else {
     return b < a ? b : a;
   }
@@ -108,7 +109,8 @@ T minimum(T a, T b) {
 template <typename T>
 T maximum(T a, T b) {
   if constexpr (is_floating<T>) {
-    return static_cast<T>(std::fmax(static_cast<float>(a), static_cast<float>(b)));
+    const float x = static_cast<float>(a), y = static_cast<float>(b);
+    return x < y || x != x ? b : a;
   } else {
     return a < b ? b : a;
   }

@@ -147,9 +147,8 @@ llvm::Value* Widener::reduced(Value* words, std::uint32_t operation) {
     auto* result = butterfly(values, [&](Value* a, Value* b) -> Value* {
       if (what == kSum) return builder_.CreateFAdd(a, b);
       // If one is NaN, the other one (minimum and maximum of metal/execute/scalars.h).
-      auto* wins = what == kMin ? builder_.CreateFCmpOLT(a, b) : builder_.CreateFCmpOGT(a, b);
-      auto* chosen = builder_.CreateSelect(wins, a, b);
-      return builder_.CreateSelect(builder_.CreateFCmpUNO(b, b), a, chosen);
+      auto* wins = what == kMin ? builder_.CreateFCmpOLT(b, a) : builder_.CreateFCmpOGT(b, a);
+      return builder_.CreateSelect(builder_.CreateOr(wins, builder_.CreateFCmpUNO(a, a)), b, a);
     });
     return splat(builder_.CreateBitCast(result, builder_.getInt32Ty()));
   }

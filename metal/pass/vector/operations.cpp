@@ -171,6 +171,15 @@ llvm::Value* Widener::from_single(Value* single, llvm::Type* type) {
 }
 
 // Null if there is no vector operation with the same result.
+// Changes what lanes divide that do not run the block, so that it does not trap. No lane that runs it divides by 0. The divisor is not
+// chosen by the lanes that run: LLVM 19 would drop a choice of constants one of which is 0, also for the others.
+void Widener::keep_from_trapping(llvm::MutableArrayRef<Value*> operands) {
+  auto* type = operands[1]->getType();
+  auto* is_zero = builder_.CreateICmpEQ(operands[1], llvm::Constant::getNullValue(type));
+  operands[1] = builder_.CreateSelect(is_zero, llvm::ConstantInt::get(type, 1), operands[1]);
+  operands[0] = builder_.CreateSelect(lanes_, operands[0], llvm::Constant::getNullValue(type));
+}
+
 llvm::Value* Widener::operate(llvm::Instruction& instruction, llvm::ArrayRef<Value*> operands) {
   auto* to = instruction.getType()->getScalarType();
   auto* from = instruction.getOperand(0)->getType()->getScalarType();
@@ -200,9 +209,7 @@ llvm::Value* Widener::operate(llvm::Instruction& instruction, llvm::ArrayRef<Val
   }
   if (const auto* comparison = llvm::dyn_cast<llvm::CmpInst>(&instruction))
     return builder_.CreateCmp(comparison->getPredicate(), values[0], values[1]);
-  // What the other lanes hold must not trap.
-  if (lanes_ != nullptr && llvm::cast<llvm::BinaryOperator>(instruction).isIntDivRem())
-    values[1] = builder_.CreateSelect(lanes_, values[1], llvm::ConstantInt::get(values[1]->getType(), 1));
+  if (lanes_ != nullptr && llvm::cast<llvm::BinaryOperator>(instruction).isIntDivRem()) keep_from_trapping(values);
   auto* result = builder_.CreateBinOp(llvm::cast<llvm::BinaryOperator>(instruction).getOpcode(), values[0], values[1]);
   return is_small_float(to) ? from_single(result, to) : result;
 }

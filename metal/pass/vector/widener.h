@@ -80,6 +80,7 @@ class Widener {
   Value* as_single(Value* stored, llvm::Type* type);
   Value* from_single(Value* single, llvm::Type* type);
   Value* rounded_to_bfloat(Value* single);
+  void keep_from_trapping(llvm::MutableArrayRef<Value*> operands);
   Value* operate(llvm::Instruction& instruction, llvm::ArrayRef<Value*> operands);
   void widen_shuffle(llvm::ShuffleVectorInst& shuffle);
   void widen_insertion(llvm::InsertElementInst& insertion);
