@@ -265,6 +265,7 @@ std::optional<Hazard> Threadgroup::run(const Launch& launch) {
   if (can_run_vectors(launch) && run_vectors(launch)) return std::nullopt;
   if (launch.observer != nullptr && launch.as_vectors != nullptr && launch.module->vector_entry != nullptr) {
     // What the observer has seen of an attempt cannot be taken back, and it describes nothing. So the whole dispatch starts again.
+    put_back();
     launch.as_vectors->store(false, std::memory_order_relaxed);
     return std::nullopt;
   }

@@ -181,6 +181,7 @@ class Threadgroup {
   void prepare_groups(const Launch& launch);
   void begin(Observer& observer, const Launch& launch) const;
   [[nodiscard]] bool can_run_vectors(const Launch& launch) const;
+  void put_back();
   // Returns false if the threadgroup has to run again, lane by lane: nothing of this attempt is left.
   bool run_vectors(const Launch& launch);
   [[nodiscard]] SimdGroup* next_group();

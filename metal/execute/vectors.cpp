@@ -79,8 +79,7 @@ bool Threadgroup::run_vectors(const Launch& launch) {
     }
     return true;
   }
-  for (auto kept = kept_.rbegin(); kept != kept_.rend(); ++kept) std::memcpy(kept->address, kept->bytes.data(), kept->bytes.size());
-  kept_.clear();
+  put_back();
   counters = before;
   for (std::size_t number = 0; number < active_groups_; ++number) groups_[number].vectors.context = nullptr;
   launch.as_vectors->store(false, std::memory_order_relaxed);
@@ -124,6 +123,11 @@ void Threadgroup::keep(const void* address, std::size_t bytes) {
   const auto* first = static_cast<const std::byte*>(address);
   if (launch_->ordered_buffers == 0 || (first >= memory_->data() && first < memory_->data() + memory_->size())) return;
   kept_.push_back({const_cast<std::byte*>(first), {first, first + bytes}});
+}
+
+void Threadgroup::put_back() {
+  for (auto kept = kept_.rbegin(); kept != kept_.rend(); ++kept) std::memcpy(kept->address, kept->bytes.data(), kept->bytes.size());
+  kept_.clear();
 }
 
 bool Threadgroup::is_on_stack(const SimdGroup& group, const void* address) {

@@ -222,71 +222,94 @@ void Lockstep::keep_local_accesses_inside(llvm::ArrayRef<LocalAccesses> arrays) 
 
 namespace {
 
-// The marks of so many written bytes.
-llvm::ConstantInt* marks_of(llvm::IRBuilder<>& builder, std::uint64_t bytes) {
-  return builder.getInt(llvm::APInt::getSplat(static_cast<unsigned>(8 * bytes), llvm::APInt(8, 1)));
-}
+// Beside each byte of a local array, whether it was written.
+class WrittenMarks {
+ public:
+  WrittenMarks(llvm::Function& entry, llvm::AllocaInst& variable)
+      : layout_(entry.getDataLayout()), variable_(variable), size_(bytes_of(variable.getAllocatedType())) {
+    llvm::IRBuilder<> top(&entry.getEntryBlock(), entry.getEntryBlock().getFirstInsertionPt());
+    marks_ = top.CreateAlloca(llvm::ArrayType::get(top.getInt8Ty(), size_ + kLargest));
+  }
+
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+  [[nodiscard]] std::uint64_t bytes_of(llvm::Type* type) const { return layout_.getTypeStoreSize(type).getFixedValue(); }
+
+  void forget(llvm::Instruction& at) {
+    llvm::IRBuilder<> builder(&at);
+    fill(builder, 0);
+  }
+
+  // A write that is not understood writes all.
+  void note(llvm::Instruction& write) {
+    llvm::IRBuilder<> builder(&write);
+    llvm::Value* target = nullptr;
+    llvm::Value* bytes = nullptr;
+    if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&write)) {
+      target = store->getPointerOperand();
+      bytes = builder.getInt64(bytes_of(store->getValueOperand()->getType()));
+    } else if (auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&write)) {
+      target = memory->getRawDest();
+      bytes = builder.CreateZExtOrTrunc(memory->getLength(), builder.getInt64Ty());
+    }
+    if (target == nullptr) return fill(builder, 1);
+    const auto [offset, is_within] = place_in(builder, target, bytes);
+    const auto* length = llvm::dyn_cast<llvm::ConstantInt>(bytes);
+    const std::uint64_t known = length == nullptr ? 0 : length->getZExtValue();
+    if (known == 0 || known > kLargest) {
+      builder.CreateMemSet(at(builder, offset), builder.getInt8(1), builder.CreateSelect(is_within, bytes, builder.getInt64(0)),
+                           llvm::Align(1));
+      return;
+    }
+    auto* place = at(builder, builder.CreateSelect(is_within, offset, builder.getInt64(size_)));
+    builder.CreateAlignedStore(all_written(builder, known), place, llvm::Align(1));
+  }
+
+  // The offset of a read in the array, and whether the array contains all of its bytes and one of them was not written.
+  std::pair<llvm::Value*, llvm::Value*> look(llvm::IRBuilder<>& builder, llvm::LoadInst& read) {
+    const std::uint64_t bytes = bytes_of(read.getType());
+    const auto [offset, is_within] = place_in(builder, read.getPointerOperand(), builder.getInt64(bytes));
+    auto* written = all_written(builder, bytes);
+    auto* found = builder.CreateAlignedLoad(written->getType(), at(builder, offset), llvm::Align(1));
+    return {offset, builder.CreateAnd(is_within, builder.CreateICmpNE(found, written))};
+  }
+
+  static constexpr std::uint64_t kLargest = 64;  // bytes of an access that is marked at once; behind the marks is room for one
+
+ private:
+  void fill(llvm::IRBuilder<>& builder, std::uint8_t value) { builder.CreateMemSet(marks_, builder.getInt8(value), size_, llvm::Align(1)); }
+  static llvm::ConstantInt* all_written(llvm::IRBuilder<>& builder, std::uint64_t bytes) {
+    return builder.getInt(llvm::APInt::getSplat(static_cast<unsigned>(8 * bytes), llvm::APInt(8, 1)));
+  }
+  llvm::Value* at(llvm::IRBuilder<>& builder, llvm::Value* offset) { return builder.CreateGEP(builder.getInt8Ty(), marks_, offset); }
+  // The offset in the variable, 0 unless all bytes lie within it, and whether they do.
+  std::pair<llvm::Value*, llvm::Value*> place_in(llvm::IRBuilder<>& builder, llvm::Value* pointer, llvm::Value* bytes) {
+    auto* word = builder.getInt64Ty();
+    auto* offset = builder.CreateSub(builder.CreatePtrToInt(pointer, word), builder.CreatePtrToInt(&variable_, word));
+    auto* is_within = builder.CreateAnd(builder.CreateICmpULE(offset, builder.getInt64(size_)),
+                                        builder.CreateICmpULE(builder.CreateAdd(offset, bytes), builder.getInt64(size_)));
+    return {builder.CreateSelect(is_within, offset, builder.getInt64(0)), is_within};
+  }
+
+  const llvm::DataLayout& layout_;
+  llvm::AllocaInst& variable_;
+  std::uint64_t size_;
+  llvm::AllocaInst* marks_ = nullptr;
+};
 
 }  // namespace
 
 void Lockstep::watch_local(llvm::AllocaInst& variable, llvm::ArrayRef<llvm::LoadInst*> reads, llvm::ArrayRef<llvm::Instruction*> writes,
                            llvm::ArrayRef<llvm::CallInst*> unset) {
-  const std::uint64_t size = stored_bytes(*variable.getAllocatedType());
-  llvm::IRBuilder<> top(&entry_->getEntryBlock(), entry_->getEntryBlock().getFirstInsertionPt());
-  // Behind those of the variable is room for marks of a write that reaches beyond it.
-  constexpr std::uint64_t kLargestWrite = 64;
-  auto* marks = top.CreateAlloca(llvm::ArrayType::get(top.getInt8Ty(), size + kLargestWrite));
-  const auto fill = [&](llvm::IRBuilder<>& builder, llvm::Value* place, unsigned value, llvm::Value* bytes) {
-    builder.CreateMemSet(place, builder.getInt8(static_cast<std::uint8_t>(value)), bytes, llvm::Align(1));
-  };
-  // The offset in the variable, and whether all bytes lie within it.
-  const auto place_in = [&](llvm::IRBuilder<>& builder, llvm::Value* pointer, llvm::Value* bytes) {
-    auto* word = builder.getInt64Ty();
-    auto* offset = builder.CreateSub(builder.CreatePtrToInt(pointer, word), builder.CreatePtrToInt(&variable, word));
-    auto* is_within = builder.CreateAnd(builder.CreateICmpULE(offset, builder.getInt64(size)),
-                                        builder.CreateICmpULE(builder.CreateAdd(offset, bytes), builder.getInt64(size)));
-    return std::pair(builder.CreateSelect(is_within, offset, builder.getInt64(0)), is_within);
-  };
-  for (auto* write : writes) {
-    llvm::IRBuilder<> builder(write);
-    llvm::Value* target = nullptr;
-    llvm::Value* bytes = nullptr;
-    if (auto* store = llvm::dyn_cast<llvm::StoreInst>(write)) {
-      target = store->getPointerOperand();
-      bytes = builder.getInt64(stored_bytes(*store->getValueOperand()->getType()));
-    } else if (auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(write)) {
-      target = memory->getRawDest();
-      bytes = builder.CreateZExtOrTrunc(memory->getLength(), builder.getInt64Ty());
-    }
-    if (target == nullptr) {
-      fill(builder, marks, 1, builder.getInt64(size));
-      continue;
-    }
-    const auto [offset, is_within] = place_in(builder, target, bytes);
-    const auto* length = llvm::dyn_cast<llvm::ConstantInt>(bytes);
-    const std::uint64_t known = length == nullptr ? 0 : length->getZExtValue();
-    if (known == 0 || known > kLargestWrite) {
-      fill(builder, builder.CreateGEP(builder.getInt8Ty(), marks, offset), 1, builder.CreateSelect(is_within, bytes, builder.getInt64(0)));
-      continue;
-    }
-    auto* place = builder.CreateGEP(builder.getInt8Ty(), marks, builder.CreateSelect(is_within, offset, builder.getInt64(size)));
-    builder.CreateAlignedStore(marks_of(builder, known), place, llvm::Align(1));
-  }
-  for (auto* call : unset) {
-    llvm::IRBuilder<> builder(call);
-    fill(builder, marks, 0, builder.getInt64(size));
-  }
-  constexpr std::uint64_t kLargestRead = 64;
+  WrittenMarks marks(*entry_, variable);
+  for (auto* write : writes) marks.note(*write);
+  for (auto* call : unset) marks.forget(*call);
   for (auto* read : reads) {
     const std::uint64_t bytes = stored_bytes(*read->getType());
-    if (bytes > kLargestRead || bytes > size) continue;
+    if (bytes > WrittenMarks::kLargest || bytes > marks.size()) continue;
     llvm::IRBuilder<> builder(read);
-    const auto [offset, is_within] = place_in(builder, read->getPointerOperand(), builder.getInt64(bytes));
-    auto* type = builder.getIntNTy(static_cast<unsigned>(8 * bytes));
-    auto* found = builder.CreateAlignedLoad(type, builder.CreateGEP(builder.getInt8Ty(), marks, offset), llvm::Align(1));
-    auto* is_unset = builder.CreateAnd(is_within, builder.CreateICmpNE(found, marks_of(builder, bytes)));
+    const auto [offset, is_unset] = marks.look(builder, *read);
     further_accesses_.push_back(
-        {{abi::kReads, static_cast<std::uint32_t>(size), abi::kAnyObject, static_cast<std::uint32_t>(bytes)}, place_of(*read)});
+        {{abi::kReads, static_cast<std::uint32_t>(marks.size()), abi::kAnyObject, static_cast<std::uint32_t>(bytes)}, place_of(*read)});
     const auto number = static_cast<std::uint32_t>(ordered_.size() + further_accesses_.size() - 1);
     llvm::IRBuilder<> rare(llvm::SplitBlockAndInsertIfThen(is_unset, read, false, llvm::MDBuilder(context_).createUnlikelyBranchWeights()));
     auto* call = call_service(rare, abi::kUnset, number, {offset}, rare.getVoidTy());

@@ -8,6 +8,8 @@
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/IRBuilder.h>
 
+#include <algorithm>
+
 #include "metal/lane_abi.h"
 
 namespace assay::metal::pass {
@@ -16,7 +18,7 @@ namespace {
 // Works on one nesting level of the control flow graph, collapsed: a node is a block of that level, or the header of an inner loop.
 class Orderer {
  public:
-  Orderer(llvm::Function& function, llvm::LoopInfo& loops) : function_(function), loops_(loops) {}
+  Orderer(llvm::Function& function, llvm::LoopInfo& loops, const BlockRank& rank) : function_(function), loops_(loops), rank_(rank) {}
 
   std::vector<llvm::BasicBlock*> blocks() {
     order_level(nullptr, &function_.getEntryBlock());
@@ -47,6 +49,11 @@ class Orderer {
       auto* node_of_target = representative(target, level);
       const bool back_edge = level != nullptr && node_of_target == level->getHeader();
       if (node_of_target != nullptr && !back_edge) result.push_back(node_of_target);
+    }
+    if (rank_) {
+      const auto comes_before = [&](const auto* a, const auto* b) { return rank_(*a) < rank_(*b); };
+      for (auto* place = result.begin(); place != result.end(); ++place)
+        std::rotate(std::upper_bound(result.begin(), place, *place, comes_before), place, place + 1);
     }
     return result;
   }
@@ -85,6 +92,7 @@ class Orderer {
 
   llvm::Function& function_;
   llvm::LoopInfo& loops_;
+  const BlockRank& rank_;
   std::vector<llvm::BasicBlock*> result_;
 };
 
@@ -98,8 +106,8 @@ llvm::DenseSet<llvm::Loop*> loops_with_sites(llvm::LoopInfo& loops, const std::v
 
 }  // namespace
 
-std::vector<llvm::BasicBlock*> blocks_in_program_order(llvm::Function& function, llvm::LoopInfo& loops) {
-  return Orderer(function, loops).blocks();
+std::vector<llvm::BasicBlock*> blocks_in_program_order(llvm::Function& function, llvm::LoopInfo& loops, const BlockRank& rank) {
+  return Orderer(function, loops, rank).blocks();
 }
 
 std::vector<OrderedSite> program_order(llvm::Function& function, llvm::LoopInfo& loops, const std::vector<llvm::Instruction*>& sites) {

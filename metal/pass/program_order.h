@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace llvm {
@@ -25,8 +26,9 @@ struct OrderedSite {
 };
 
 // The blocks of the function. A block comes before those that it can lead to within one iteration of the loops that they share, and the
-// blocks of a loop stay together.
-std::vector<llvm::BasicBlock*> blocks_in_program_order(llvm::Function& function, llvm::LoopInfo& loops);
+// blocks of a loop stay together. Of two ways, the one with the smaller rank comes first, or else the first successor of the branch.
+using BlockRank = std::function<std::uint32_t(const llvm::BasicBlock&)>;
+std::vector<llvm::BasicBlock*> blocks_in_program_order(llvm::Function& function, llvm::LoopInfo& loops, const BlockRank& rank = {});
 
 // Sorts the function's `sites`. Within one iteration of the loops that two sites share, a site comes before those that it can lead to.
 // The sites of a loop stay together: no site outside a loop stands between two inside it.

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <set>
 #include <sstream>
@@ -161,12 +162,14 @@ TEST_F(Cluster, DesignsComeFromTheCacheAndADamagedOneIsFoundAgain) {
   for (const auto& [file, entry] : entries) EXPECT_EQ(read_file(file), entry);
 
   // Without its seal, and with that of another entry's name.
-  for (const auto& [file, entry] : entries) {
-    for (const std::string& damaged : {entry.substr(0, entry.size() / 2), std::string("covering design\n"), std::string()}) {
-      std::ofstream(file, std::ios::binary) << damaged;
-      EXPECT_EQ(list(), first);
-      EXPECT_EQ(read_file(file), entry);
-    }
+  const auto half = [](const std::string& entry) { return entry.substr(0, entry.size() / 2); };
+  const auto other = [](const std::string&) { return std::string("covering design\n"); };
+  const auto nothing = [](const std::string&) { return std::string(); };
+  for (const std::function<std::string(const std::string&)>& damaged :
+       {std::function(half), std::function(other), std::function(nothing)}) {
+    for (const auto& [file, entry] : entries) std::ofstream(file, std::ios::binary) << damaged(entry);
+    EXPECT_EQ(list(), first);
+    for (const auto& [file, entry] : entries) EXPECT_EQ(read_file(file), entry);
   }
 }
 

@@ -69,7 +69,7 @@ bool compare_engines(std::uint64_t seed, const std::string& source) {
 
 TEST(Engines, RandomKernelsAreTheSame) {
   std::uint64_t first = 1;
-  std::uint64_t last = 12;
+  std::uint64_t last = 6;
   if (const char* asked = std::getenv("ASSAY_ENGINE_KERNELS")) {
     char* end = nullptr;
     first = std::strtoull(asked, &end, 10);
@@ -81,6 +81,12 @@ TEST(Engines, RandomKernelsAreTheSame) {
   std::printf("%llu of %llu kernels ran as vectors\n", static_cast<unsigned long long>(as_vectors),
               static_cast<unsigned long long>(last - first + 1));
   EXPECT_GE(as_vectors * 10, (last - first + 1) * 9);
+}
+
+// Random kernels that once differed: order of ways that both meet, choices whose default cannot happen, zeros of either sign, division
+// in lanes that do not run.
+TEST(Engines, KernelsThatDifferedAreTheSame) {
+  for (const std::uint64_t seed : {0, 88, 236, 554, 593, 6155, 8590, 10763}) compare_engines(seed, random_kernel(seed));
 }
 
 // For a kernel that differs, while it is made smaller by hand or by a script.

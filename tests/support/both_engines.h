@@ -31,10 +31,10 @@ inline std::vector<std::string> words_of(const std::vector<metal::KernelCost>& k
   for (const metal::KernelCost& kernel : kernels) {
     words.push_back(fmt::format("{} x{}: {} distinct bytes", kernel.function, kernel.dispatches, kernel.total.distinct_device_bytes));
     for (const auto& [place, cost] : kernel.lines) {
-      words.push_back(fmt::format("line {}: {} read, {} written, {} distinct, {} in threadgroup memory, {} calls, {} barriers, {}+{}+{} flops",
-                                  place.line, cost.device_bytes_read, cost.device_bytes_written, cost.distinct_device_bytes,
-                                  cost.threadgroup_accesses, cost.simdgroup_calls, cost.barriers, cost.float_operations,
-                                  cost.half_operations, cost.bfloat_operations));
+      words.push_back(
+          fmt::format("line {}: {} read, {} written, {} distinct, {} in threadgroup memory, {} calls, {} barriers, {}+{}+{} flops",
+                      place.line, cost.device_bytes_read, cost.device_bytes_written, cost.distinct_device_bytes, cost.threadgroup_accesses,
+                      cost.simdgroup_calls, cost.barriers, cost.float_operations, cost.half_operations, cost.bfloat_operations));
     }
   }
   return words;

@@ -1,6 +1,8 @@
 // Makes the vector form of a kernel.
 #include "metal/pass/vector/vector_kernel.h"
 
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/Analysis/LoopInfo.h>
@@ -107,6 +109,25 @@ bool meets_before_break(llvm::Function& function, const Shapes& shapes, llvm::Lo
   return false;
 }
 
+// By block, the smallest number of a meeting point that it can lead to within one iteration. Optimisers turn branches around, and the
+// numbers tell which way comes first in the source.
+llvm::DenseMap<const llvm::BasicBlock*, std::uint32_t> first_meetings(llvm::Function& function) {
+  llvm::DenseMap<const llvm::BasicBlock*, std::uint32_t> result;
+  for (auto* block : llvm::post_order(&function)) {
+    std::uint32_t first = ~0U;
+    for (auto& instruction : *block) {
+      const auto service = requested_service(instruction);
+      if (service && *service <= abi::kReconverge) first = std::min(first, site_of(llvm::cast<llvm::CallBase>(instruction)));
+    }
+    // What is not in the map yet lies behind the end of a loop.
+    for (auto* next : llvm::successors(block)) {
+      if (const auto found = result.find(next); found != result.end()) first = std::min(first, found->second);
+    }
+    result[block] = first;
+  }
+  return result;
+}
+
 llvm::Function* empty_like(llvm::Function& lane) {
   auto* function =
       llvm::Function::Create(lane.getFunctionType(), llvm::GlobalValue::InternalLinkage, "__assay_vector_entry", lane.getParent());
@@ -146,8 +167,9 @@ VectorKernel make_vector_kernel(llvm::Function& lane, llvm::GlobalVariable& serv
     if (meets_before_break(*copy, shapes, loops, dominators)) {
       result.refusal = "lanes may meet before a `break` of a loop that they leave in different iterations";
     } else {
-      result.refusal =
-          Widener(*copy, *vector, shapes, loops, blocks_in_program_order(*copy, loops), services, lane.getName() == kVectorLane).run();
+      const auto meetings = first_meetings(*copy);
+      const auto order = blocks_in_program_order(*copy, loops, [&](const llvm::BasicBlock& block) { return meetings.lookup(&block); });
+      result.refusal = Widener(*copy, *vector, shapes, loops, order, services, lane.getName() == kVectorLane).run();
     }
     if (result.refusal.empty()) {
       result.entry = vector;
