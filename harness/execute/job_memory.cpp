@@ -11,6 +11,7 @@
 
 #include "base/repeats.h"
 #include "metal/guarded_memory.h"
+#include "metal/shared_memory.h"
 
 namespace assay::harness {
 namespace {

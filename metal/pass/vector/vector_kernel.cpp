@@ -3,10 +3,13 @@
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/SmallSet.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/PostDominators.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Verifier.h>
@@ -109,6 +112,56 @@ bool meets_before_break(llvm::Function& function, const Shapes& shapes, llvm::Lo
   return false;
 }
 
+// The memory that lanes share and that a pointer leads to: a buffer, or any number above them for threadgroup memory; none for a lane's own
+// and for constants.
+std::optional<std::uint32_t> shared_memory_of(const llvm::Value* pointer, const Shapes& shapes) {
+  constexpr std::uint32_t kThreadgroupMemory = abi::kMaxBuffers;
+  const auto* load = llvm::dyn_cast<llvm::LoadInst>(llvm::getUnderlyingObject(pointer, /*MaxLookup=*/0));
+  const auto offset = load == nullptr ? std::nullopt : shapes.member(load->getPointerOperand());
+  if (!offset) return std::nullopt;
+  if (*offset >= offsetof(abi::Lane, buffers) && *offset < offsetof(abi::Lane, buffers) + sizeof(abi::Lane::buffers))
+    return static_cast<std::uint32_t>((*offset - offsetof(abi::Lane, buffers)) / sizeof(void*));
+  const bool is_argument = *offset >= offsetof(abi::Lane, threadgroup_arguments) &&
+                           *offset < offsetof(abi::Lane, threadgroup_arguments) + sizeof(abi::Lane::threadgroup_arguments);
+  return is_argument || *offset == offsetof(abi::Lane, threadgroup_memory) ? std::optional(kThreadgroupMemory) : std::nullopt;
+}
+
+// Whether lanes on one way read what lanes on another way store. Lanes that run one by one read before any of them stores, but as vectors
+// the way that comes first stores before the other one reads. After a meeting on its own way, a lane reads later in both forms.
+bool reads_what_others_store(const std::vector<llvm::BasicBlock*>& order, const Shapes& shapes) {
+  llvm::DenseMap<const llvm::BasicBlock*, std::size_t> places;
+  for (std::size_t place = 0; place < order.size(); ++place) places[order[place]] = place;
+  for (auto* from : order) {
+    if (!shapes.is_divergent(from)) continue;
+    llvm::SmallSet<std::uint32_t, 4> stored;
+    for (auto& instruction : *from) {
+      const auto service = requested_service(instruction);
+      if (service != abi::kStore && service != abi::kAtomic) continue;
+      const unsigned pointer = service == abi::kStore ? 2 : 4;
+      if (const auto memory = shared_memory_of(instruction.getOperand(pointer), shapes)) stored.insert(*memory);
+    }
+    if (stored.empty()) continue;
+    llvm::SmallPtrSet<const llvm::BasicBlock*, 16> behind{from};
+    for (std::size_t place = places.lookup(from);
+         place < order.size() && (place == places.lookup(from) || shapes.is_divergent(order[place])); ++place) {
+      auto* block = order[place];
+      if (behind.contains(block)) {
+        for (auto* next : llvm::successors(block)) {
+          if (places.lookup(next) > place) behind.insert(next);
+        }
+        continue;
+      }
+      for (auto& instruction : *block) {
+        if (requested_service(instruction)) break;
+        const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+        const auto memory = load == nullptr ? std::nullopt : shared_memory_of(load->getPointerOperand(), shapes);
+        if (memory && stored.contains(*memory)) return true;
+      }
+    }
+  }
+  return false;
+}
+
 // By block, the smallest number of a meeting point that it can lead to within one iteration. Optimisers turn branches around, and the
 // numbers tell which way comes first in the source.
 llvm::DenseMap<const llvm::BasicBlock*, std::uint32_t> first_meetings(llvm::Function& function) {
@@ -169,7 +222,11 @@ VectorKernel make_vector_kernel(llvm::Function& lane, llvm::GlobalVariable& serv
     } else {
       const auto meetings = first_meetings(*copy);
       const auto order = blocks_in_program_order(*copy, loops, [&](const llvm::BasicBlock& block) { return meetings.lookup(&block); });
-      result.refusal = Widener(*copy, *vector, shapes, loops, order, services, lane.getName() == kVectorLane).run();
+      if (reads_what_others_store(order, shapes)) {
+        result.refusal = "lanes on one way of a branch read memory to which lanes on another way store";
+      } else {
+        result.refusal = Widener(*copy, *vector, shapes, loops, order, services, lane.getName() == kVectorLane).run();
+      }
     }
     if (result.refusal.empty()) {
       result.entry = vector;
