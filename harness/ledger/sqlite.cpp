@@ -65,10 +65,10 @@ void Database::expect(const std::filesystem::path& file) {
 
 void Database::fail(std::string_view doing) const {
   const bool gave_up = database_ && sqlite3_errcode(database_.get()) == SQLITE_INTERRUPT;
-  const char* const reason = gave_up ? "reading took more steps than a valid file of its size needs; the file is damaged"
+  const char* const reason = gave_up                    ? "reading took more steps than a valid file of its size needs; the file is damaged"
                              : database_ && was_moved() ? "the file was deleted, moved or replaced"
-                             : database_ ? sqlite3_errmsg(database_.get())
-                                         : "out of memory";
+                             : database_                ? sqlite3_errmsg(database_.get())
+                                                        : "out of memory";
   throw LedgerError(fmt::format("ledger {} {}: {}", file_.string(), doing, reason));
 }
 

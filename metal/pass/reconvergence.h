@@ -11,8 +11,8 @@ class Instruction;
 
 namespace assay::metal::pass {
 
-// Lets the default of a choice that cannot happen lead to one of the cases. Otherwise it would be an end of the kernel, and lanes that chose
-// differently would not meet again before it.
+// Lets the default of a choice that cannot happen lead to one of the cases. Otherwise it would be an end of the kernel, and lanes that
+// chose differently would not meet again before it.
 void leave_out_impossible_defaults(llvm::Function& function);
 
 // The blocks at which lanes must wait for each other, so that code behind a condition sees what `writes` stored under it: the immediate

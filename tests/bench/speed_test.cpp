@@ -101,8 +101,9 @@ TEST(Speed, SimulatorAndOracleKeepTheirShareOfTheScalarLoop) {
   const double simulator = interleaved.ratio("simulator", "scalar");
   const double checked = interleaved.ratio("checked", "scalar");
   const double oracle = interleaved.ratio("oracle", "scalar");
-  fmt::print("  simulator / scalar = {:.3f} (at most {})\n  checked / scalar = {:.3f} (at most {})\n  oracle / scalar = {:.3f} (at most {})\n",
-             simulator, kSimulatorPerScalar, checked, kCheckedPerScalar, oracle, kOraclePerScalar);
+  fmt::print(
+      "  simulator / scalar = {:.3f} (at most {})\n  checked / scalar = {:.3f} (at most {})\n  oracle / scalar = {:.3f} (at most {})\n",
+      simulator, kSimulatorPerScalar, checked, kCheckedPerScalar, oracle, kOraclePerScalar);
   EXPECT_LE(simulator, kSimulatorPerScalar);
   EXPECT_LE(checked, kCheckedPerScalar);
   EXPECT_LE(oracle, kOraclePerScalar);

@@ -30,7 +30,7 @@ class Tq4Setup {
   // Each call is one whole evaluation of all heads.
   void run_scalar();
   void run_simulator(metal::Policy policy = metal::Policy::native);  // one thread, a fresh Simulator, as the harness has for every case
-  void run_oracle();     // value and bound
+  void run_oracle();                                                 // value and bound
 
   [[nodiscard]] const oracles::DecodeShape& shape() const { return shape_; }
   [[nodiscard]] const fixtures::DecodeInputs& inputs() const { return inputs_; }
