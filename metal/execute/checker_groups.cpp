@@ -20,7 +20,9 @@ bool are_harmless(const abi::Quick& quick, std::uint64_t alignment, LaneMask lan
     odd |= (address & (alignment - 1)) | static_cast<std::uint64_t>(address - data >= quick.limit);
   };
   if (addresses.all == nullptr) {
-    // Between the first and the last of the lanes lie the others.
+    // Between the first and the last of the lanes lie the others, unless addresses wrap.
+    constexpr std::int64_t kLargestStep = std::int64_t{1} << 40;
+    odd |= static_cast<std::uint64_t>(addresses.step > kLargestStep || addresses.step < -kLargestStep);
     look_at(word_of(addresses[static_cast<std::uint32_t>(std::countr_zero(lanes))]));
     look_at(word_of(addresses[static_cast<std::uint32_t>(std::bit_width(lanes) - 1)]));
     odd |= std::popcount(lanes) > 1 ? static_cast<std::uint64_t>(addresses.step) & (alignment - 1) : 0;

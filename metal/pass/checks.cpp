@@ -25,11 +25,7 @@ llvm::Value* is_not_finite(llvm::IRBuilder<>& builder, llvm::Value* value) {
   return builder.CreateICmpEQ(builder.CreateAnd(builder.CreateBitCast(value, bits), mask), mask);
 }
 
-llvm::Value* any_component(llvm::IRBuilder<>& builder, llvm::Value* value) {
-  return value->getType()->isVectorTy() ? builder.CreateOrReduce(value) : value;
-}
-
-// The same, component by component: a vector form has a register for each component, which other vector operations would mix.
+// Component by component: a vector form has a register for each component, which other vector operations would mix.
 llvm::Value* any_of_components(llvm::IRBuilder<>& builder, llvm::Value* value) {
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
   if (vector == nullptr) return value;
@@ -88,7 +84,7 @@ std::vector<ChecksTogether> arithmetic_checks_of(llvm::Function& function) {
 llvm::Value* any_not_finite(llvm::IRBuilder<>& builder, const ChecksTogether& checks) {
   llvm::Value* any = nullptr;
   for (const auto* check : checks) {
-    auto* one = any_component(builder, is_not_finite(builder, check->getArgOperand(kResult)));
+    auto* one = any_of_components(builder, is_not_finite(builder, check->getArgOperand(kResult)));
     any = any == nullptr ? one : builder.CreateOr(any, one);
   }
   return any;
@@ -99,11 +95,7 @@ void settle_arithmetic_checks(llvm::Function& function) {
   for (const ChecksTogether& checks : arithmetic_checks_of(function)) {
     auto* end = checks.back()->getNextNode();
     llvm::IRBuilder<> builder(end);
-    llvm::Value* any = nullptr;
-    for (const auto* check : checks) {
-      auto* one = any_of_components(builder, is_not_finite(builder, check->getArgOperand(kResult)));
-      any = any == nullptr ? one : builder.CreateOr(any, one);
-    }
+    auto* any = any_not_finite(builder, checks);
     auto* rare_end = llvm::SplitBlockAndInsertIfThen(any, end, false, unlikely);
     llvm::IRBuilder<> rare(rare_end);
     llvm::Value* born = nullptr;

@@ -112,18 +112,21 @@ bool meets_before_break(llvm::Function& function, const Shapes& shapes, llvm::Lo
   return false;
 }
 
-// The memory that lanes share and that a pointer leads to: a buffer, or any number above them for threadgroup memory; none for a lane's own
+// The memory that lanes share and that a pointer leads to: a buffer, threadgroup memory, or one that is not known; none for a lane's own
 // and for constants.
+constexpr std::uint32_t kThreadgroupMemory = abi::kMaxBuffers;
+constexpr std::uint32_t kUnknownMemory = kThreadgroupMemory + 1;
 std::optional<std::uint32_t> shared_memory_of(const llvm::Value* pointer, const Shapes& shapes) {
-  constexpr std::uint32_t kThreadgroupMemory = abi::kMaxBuffers;
-  const auto* load = llvm::dyn_cast<llvm::LoadInst>(llvm::getUnderlyingObject(pointer, /*MaxLookup=*/0));
+  const auto* object = llvm::getUnderlyingObject(pointer, /*MaxLookup=*/0);
+  if (shapes.member(pointer) || llvm::isa<llvm::AllocaInst>(object) || llvm::isa<llvm::GlobalVariable>(object)) return std::nullopt;
+  const auto* load = llvm::dyn_cast<llvm::LoadInst>(object);
   const auto offset = load == nullptr ? std::nullopt : shapes.member(load->getPointerOperand());
-  if (!offset) return std::nullopt;
+  if (!offset) return kUnknownMemory;
   if (*offset >= offsetof(abi::Lane, buffers) && *offset < offsetof(abi::Lane, buffers) + sizeof(abi::Lane::buffers))
     return static_cast<std::uint32_t>((*offset - offsetof(abi::Lane, buffers)) / sizeof(void*));
   const bool is_argument = *offset >= offsetof(abi::Lane, threadgroup_arguments) &&
                            *offset < offsetof(abi::Lane, threadgroup_arguments) + sizeof(abi::Lane::threadgroup_arguments);
-  return is_argument || *offset == offsetof(abi::Lane, threadgroup_memory) ? std::optional(kThreadgroupMemory) : std::nullopt;
+  return is_argument || *offset == offsetof(abi::Lane, threadgroup_memory) ? kThreadgroupMemory : kUnknownMemory;
 }
 
 // Whether lanes on one way read what lanes on another way store. Lanes that run one by one read before any of them stores, but as vectors
@@ -155,7 +158,7 @@ bool reads_what_others_store(const std::vector<llvm::BasicBlock*>& order, const 
         if (requested_service(instruction)) break;
         const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
         const auto memory = load == nullptr ? std::nullopt : shared_memory_of(load->getPointerOperand(), shapes);
-        if (memory && stored.contains(*memory)) return true;
+        if (memory && (memory == kUnknownMemory || stored.contains(kUnknownMemory) || stored.contains(*memory))) return true;
       }
     }
   }
