@@ -1,4 +1,5 @@
 // The job of family `reduce`: partials in, merged rows out.
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <span>
@@ -15,6 +16,8 @@ namespace {
 // The contract's scratch has room for this many. With fewer workgroups the rest stays poison (NaN), which a kernel must not
 // multiply by zero.
 constexpr std::size_t kMostWorkgroups = 32;
+// Of that rest, as much is there as a kernel could reach by a mistake in an index, and not the 4 GB of the largest cases.
+constexpr std::size_t kMostSpareBytes = std::size_t{64} << 20;
 
 void lower_idle_maxima(const oracles::PartialsShape& shape, std::vector<float>& partials) {
   for (std::size_t row = 0; row < shape.rows; ++row) {
@@ -36,9 +39,11 @@ Job reduce_job(const JobRequest& request) {
   if (request.test_case.beyond == kIdleInfinityOmission) lower_idle_maxima(shape, *given);
 
   Job job{.inputs = given, .row_length = parameters.head_dim};
+  const std::size_t of_workgroup = rows * (parameters.head_dim + 2) * sizeof(float);
+  const std::size_t needed = parameters.nwg * of_workgroup;
   job.add({.argument = "htmp",
-           .size = rows * kMostWorkgroups * (parameters.head_dim + 2) * sizeof(float),
-           .needed = rows * parameters.nwg * (parameters.head_dim + 2) * sizeof(float),
+           .size = std::min(kMostWorkgroups * of_workgroup, needed + kMostSpareBytes),
+           .needed = needed,
            .contents = {{0, std::as_bytes(std::span(*given))}}});
   const std::size_t dst = job.add(output_buffer("dst", rows * parameters.head_dim * sizeof(float)));
   job.passes = {launch_pass(request, job)};

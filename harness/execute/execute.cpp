@@ -339,8 +339,11 @@ Outcome execute_with_output(const PreparedVariant& prepared, const Case& test_ca
     ExecutionOptions on_fibers = options;
     on_fibers.engine = metal::Engine::fibers;
     Outcome other = execute_once(prepared, test_case, on_fibers, order, kept);
-    other.verdict.schedules += " on fibers";
+    // A difference names the engines; the order is the same.
+    const std::string schedule = std::exchange(first.verdict.schedules, std::string(metal::to_string(options.engine)));
+    other.verdict.schedules = metal::to_string(on_fibers.engine);
     compare(first, other, verdict);
+    first.verdict.schedules = verdict.schedules = schedule;
   }
   if (verdict.status == Status::passed) compare_values(prepared, first, options, order, verdict);
   verdict.digest = first.verdict.digest;

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "metal/engine.h"
+
 namespace assay::harness {
 namespace {
 
@@ -73,11 +75,12 @@ std::string say(const fault::OrderDependence& it) {
   std::vector<std::string> named;
   for (const fault::DifferingElement& place : it.places)
     named.push_back(it.unit.empty() ? say(place) : fmt::format("{} {} ({} and {})", it.unit, place.index, place.first, place.other));
-  return fmt::format(
-      "output depends on the order of simdgroups: {} and {} differ at {}, and at {} of {} {} in total; either a barrier is missing or "
-      "float atomics "
-      "add in a different order",
-      it.first, it.other, fmt::join(named, ", "), it.count, it.size, several(it.unit.empty() ? "element" : it.unit));
+  const bool is_of_engines = it.other == metal::to_string(metal::Engine::fibers);
+  return fmt::format("output depends on the {}: {} and {} differ at {}, and at {} of {} {} in total; {}",
+                     is_of_engines ? "engine" : "order of simdgroups", it.first, it.other, fmt::join(named, ", "), it.count, it.size,
+                     several(it.unit.empty() ? "element" : it.unit),
+                     is_of_engines ? "either the kernel uses addresses of its own variables or an engine of assay is wrong"
+                                   : "either a barrier is missing or float atomics add in a different order");
 }
 
 std::string say(const fault::InputWritten& it) { return fmt::format("the kernel wrote to its input {}", it.argument); }

@@ -60,6 +60,24 @@ TEST_F(CliSchedules, TheRepositorysReducePasses) {
   EXPECT_EQ(outcome.status, 0) << outcome.output;
 }
 
+// The distance between variables of two lanes is no property of the kernel: lanes of fibers have stacks of their own.
+TEST_F(CliSchedules, EnginesThatGiveOtherBitsFailTheCase) {
+  const std::string text = replaced(read("kernels/variants/dequantize_v1/kernel.metal"), "dst[head * params.head_dim + coordinate] =",
+                                    "thread float own[2] = {1.0f, 1.0f};\n"
+                                    "const uint at = uint(reinterpret_cast<ulong>(&own[coordinate % 2]) / 8);\n"
+                                    "const bool is_near = abs(int(at - simd_shuffle_xor(at, 2u))) < 4000;\n"
+                                    "dst[head * params.head_dim + coordinate] = (is_near ? own[0] : 2 * own[1]) *");
+  const std::string selection = "run kernel/d256/b4/g2/pos0c1/gauss/s1 --family dequantize --kernel " + write(text) + " --engine ";
+  const Outcome alone = run_assay(selection + "vector");
+  EXPECT_EQ(alone.status, 0) << alone.output;
+  const Outcome both = run_assay(selection + "both");
+  EXPECT_EQ(both.status, 1) << both.output;
+  EXPECT_THAT(both.output, HasSubstr("output depends on the engine: vector and fibers differ at element 0"));
+  EXPECT_THAT(both.output, ContainsRegex("replay: .* --engine both\n"));
+  const Outcome right = run_assay("run smoke --family dequantize --engine both");
+  EXPECT_EQ(right.status, 0) << right.output;
+}
+
 // One unit in the last place, well within the bound, when simdgroup 0 has not come first.
 TEST_F(CliSchedules, BitsThatDifferWithinTheBoundFailAsWell) {
   std::string text = replaced(read("kernels/variants/reduce_v1/kernel.metal"), "const uint nwg = nwg_param;",
