@@ -4,6 +4,7 @@
 // row and changes nothing else.
 #pragma once
 
+#include <any>
 #include <functional>
 #include <span>
 #include <string>
@@ -44,6 +45,13 @@ inline constexpr std::string_view kHalf = "half-accumulator";
 inline constexpr std::string_view kMask = "mask-missing";
 inline constexpr std::string_view kMaximum = "wrong-maximum-start";
 inline constexpr std::string_view kSigns = "sign-pattern";
+inline constexpr std::string_view kSoftcap = "softcap";
+inline constexpr std::string_view kSinks = "sinks";
+inline constexpr std::string_view kStride = "wrong-stride";
+inline constexpr std::string_view kCoordinates = "lost-coordinates";
+inline constexpr std::string_view kLayout = "permuted-output";
+inline constexpr std::string_view kSkipped = "small-weights-skipped";
+inline constexpr std::string_view kEmptyMerge = "nan-of-nothing";
 inline constexpr std::string_view kBarrier = "missing-barrier";
 inline constexpr std::string_view kBounds = "out-of-bounds";
 inline constexpr std::string_view kUninitialised = "uninitialised";
@@ -62,6 +70,10 @@ struct Mistake {
   std::function<std::vector<double>(const Model&)> factors = {};
   // Of rows that explain an output equally well, the one with the smallest rank is reported: a small mistake before a large one.
   int rank = 0;
+  // Makes the mistake in a change of the model: a std::function<void(Change&, double)>, for predictions of two mistakes at once.
+  std::any change = {};
+  // The output with this mistake and another one of the same table, with their factors.
+  std::function<std::vector<double>(const Model&, double, const Mistake&, double)> predict_both = {};
 };
 
 }  // namespace assay::families

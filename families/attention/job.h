@@ -11,6 +11,9 @@ namespace assay::families::attention {
 [[nodiscard]] Job job(const JobRequest& request);
 [[nodiscard]] Minimum minimum_of(const Case& test_case, const Source& source);
 [[nodiscard]] FileRules files();
-[[nodiscard]] TriageRules triage();
+// `lse`: what the second output of the variant is.
+[[nodiscard]] TriageRules triage(oracles::LogBase lse = oracles::LogBase::none);
+// A variant without a description, for what does not depend on one: inputs and formula.
+[[nodiscard]] const kernels::Variant& plain_variant();
 
 }  // namespace assay::families::attention

@@ -79,7 +79,7 @@ std::vector<Mistake> dequantize_mistakes_of_codebook(const std::vector<double>& 
   constexpr int late = 4;  // ranks after every mistake that does not use the output itself
   table.add(
       mistake::kCodebook, "indices are looked up in another codebook",
-      [&](DequantizeChange& c) {
+      [=](DequantizeChange& c) {
         c.edit.table = CacheEdit::Table::learned;
         c.edit.learned = codebook;
       },
@@ -91,7 +91,7 @@ std::vector<Mistake> dequantize_mistakes() {
   MistakeTable<DequantizeModel, DequantizeChange> table;
   using Change = DequantizeChange;
   add_cache_mistakes([&](std::string_view kind, const std::string& says, const auto& make, int rank) {
-    table.add(kind, says, [&](Change& c) { make(c.edit); }, rank);
+    table.add(kind, says, [=](Change& c) { make(c.edit); }, rank);
   });
   table.add(mistake::kUnknown, "the previous position is read", [](Change& c) { c.edit.slots = CacheEdit::Slots::previous; }, 1);
   table.add(mistake::kUnknown, "the next position is read", [](Change& c) { c.edit.slots = CacheEdit::Slots::next; }, 1);

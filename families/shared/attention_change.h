@@ -79,6 +79,9 @@ struct AttentionChange {
   bool keeps_output = false, keeps_sum = false;                // not rescaled when the maximum grows
   bool merges_output_as_is = false, merges_sum_as_is = false;  // results of simdgroups added without weights
   bool merges_forget_maximum = false;                          // the result of two simdgroups keeps the maximum of the first
+  // Results of simdgroups are merged two by two, so that two without a key, whose maxima are minus infinity, give NaN.
+  enum class Pairs { none, halves, in_turn };
+  Pairs pairs = Pairs::none;
   Precision output = Precision::full, sum = Precision::full, weights = Precision::full, scores = Precision::full;
   bool unnormalised = false, normalised_early = false;
   enum class Stream { nothing, first_workgroup, last_workgroup, first_simdgroup, last_simdgroup, upper_simdgroups, odd_simdgroups };

@@ -212,9 +212,9 @@ void add_cache(Table& table) {
   using Tables = CacheEdit::Table;
   using Slots = CacheEdit::Slots;
   const auto add = [&](std::string_view kind, const std::string& says, const auto& make, int rank) {
-    table.add(kind, "keys and values: " + says, [&](Change& c) { make(c.keys), make(c.values); }, rank);
-    table.add(kind, "keys: " + says, [&](Change& c) { make(c.keys); }, rank + 1);
-    table.add(kind, "values: " + says, [&](Change& c) { make(c.values); }, rank + 1);
+    table.add(kind, "keys and values: " + says, [=](Change& c) { make(c.keys), make(c.values); }, rank);
+    table.add(kind, "keys: " + says, [=](Change& c) { make(c.keys); }, rank + 1);
+    table.add(kind, "values: " + says, [=](Change& c) { make(c.values); }, rank + 1);
   };
   add_cache_mistakes(add);
   add(
@@ -255,8 +255,8 @@ std::vector<Mistake> attention_mistakes_of_codebook(const std::vector<double>& c
   edit.table = CacheEdit::Table::learned;
   edit.learned = codebook;
   constexpr int late = 4;  // ranks after every mistake that does not use the output itself
-  table.add(mistake::kCodebook, "keys and values are looked up in another codebook", [&](Change& c) { c.keys = c.values = edit; }, late);
-  table.add(mistake::kCodebook, "values are looked up in another codebook", [&](Change& c) { c.values = edit; }, late);
+  table.add(mistake::kCodebook, "keys and values are looked up in another codebook", [=](Change& c) { c.keys = c.values = edit; }, late);
+  table.add(mistake::kCodebook, "values are looked up in another codebook", [=](Change& c) { c.values = edit; }, late);
   return table.take();
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "math/functions.h"
 #include "oracles/arithmetic.h"
@@ -76,18 +77,23 @@ bool is_lost_workgroup(const AttentionChange& change, const StreamShape& shape, 
          (change.lost_stream == Stream::last_workgroup && workgroup + 1 == shape.workgroups);
 }
 
-// Merges by halves, as bf16_vec does.
-Bank merged_forgetting_maxima(std::vector<Bank> banks) {
+void merge_into(Bank& bank, const Bank& other, bool forgets_maximum) {
+  const double top = std::max(bank.maximum, other.maximum);
+  const double own = exp_in_float(bank.maximum - top);
+  const double others = exp_in_float(other.maximum - top);
+  bank.sum = bank.sum * own + other.sum * others;
+  for (std::size_t j = 0; j < bank.output.size(); ++j) bank.output[j] = bank.output[j] * own + other.output[j] * others;
+  if (!forgets_maximum) bank.maximum = top;
+}
+
+// By halves, as bf16_vec does, or one after the other.
+Bank merged_in_pairs(const AttentionChange& change, std::vector<Bank> banks) {
+  if (change.pairs == AttentionChange::Pairs::in_turn) {
+    for (std::size_t i = 1; i < banks.size(); ++i) merge_into(banks.front(), banks[i], change.merges_forget_maximum);
+    return std::move(banks.front());
+  }
   for (std::size_t left = banks.size() / 2; left > 0; left /= 2) {
-    for (std::size_t i = 0; i < left; ++i) {
-      Bank& bank = banks[i];
-      const Bank& other = banks[i + left];
-      const double top = std::max(bank.maximum, other.maximum);
-      const double own = exp_in_float(bank.maximum - top);
-      const double others = exp_in_float(other.maximum - top);
-      bank.sum = bank.sum * own + other.sum * others;
-      for (std::size_t j = 0; j < bank.output.size(); ++j) bank.output[j] = bank.output[j] * own + other.output[j] * others;
-    }
+    for (std::size_t i = 0; i < left; ++i) merge_into(banks[i], banks[i + left], change.merges_forget_maximum);
   }
   return std::move(banks.front());
 }
@@ -105,7 +111,8 @@ Bank merged(const std::vector<Bank>& banks, double first_maximum, bool output_as
 
 }  // namespace
 
-void attend(const AttentionChange& change, const StreamShape& shape, const AttentionChunks& chunks, const double* values, double* output) {
+double attend(const AttentionChange& change, const StreamShape& shape, const AttentionChunks& chunks, const double* values,
+              double* output) {
   std::vector<Bank> of_workgroups;
   for (std::size_t workgroup = 0; workgroup < shape.workgroups; ++workgroup) {
     std::vector<Bank> of_simdgroups;
@@ -114,8 +121,8 @@ void attend(const AttentionChange& change, const StreamShape& shape, const Atten
       of_simdgroups.push_back(run_stream(change, shape, chunks, values, workgroup, simdgroup));
     }
     Bank bank = of_simdgroups.size() == 1 ? std::move(of_simdgroups.front())
-                : change.merges_forget_maximum
-                    ? merged_forgetting_maxima(std::move(of_simdgroups))
+                : change.merges_forget_maximum || change.pairs != AttentionChange::Pairs::none
+                    ? merged_in_pairs(change, std::move(of_simdgroups))
                     : merged(of_simdgroups, change.first_merge_maximum, change.merges_output_as_is, change.merges_sum_as_is);
     if (change.normalised_early && shape.partials && bank.sum != 0.0) {
       for (double& value : bank.output) value /= bank.sum;
@@ -126,6 +133,7 @@ void attend(const AttentionChange& change, const StreamShape& shape, const Atten
   const bool divides = !change.unnormalised || shape.partials;
   const double inverse = total.sum == 0.0 ? 0.0 : static_cast<double>(1.0F / static_cast<float>(total.sum));
   for (std::size_t j = 0; j < shape.head_dim; ++j) output[j] = total.output[j] * (divides ? inverse : 1.0);
+  return total.sum == 0.0 ? -std::numeric_limits<double>::infinity() : total.maximum + math::log(total.sum);
 }
 
 }  // namespace assay::families

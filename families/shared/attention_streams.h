@@ -22,7 +22,8 @@ struct StreamShape {
   bool partials = false;  // workgroups leave partial results, which another kernel merges and divides
 };
 
-// Computes the output row [head_dim] of one query. The slots of the entries are row numbers of `values`.
-void attend(const AttentionChange& change, const StreamShape& shape, const AttentionChunks& chunks, const double* values, double* output);
+// Computes the output row [head_dim] of one query. The slots of the entries are row numbers of `values`. Returns the natural logarithm of
+// the sum of all exponentials; minus infinity without a key.
+double attend(const AttentionChange& change, const StreamShape& shape, const AttentionChunks& chunks, const double* values, double* output);
 
 }  // namespace assay::families

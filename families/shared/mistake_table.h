@@ -1,6 +1,7 @@
 // Helpers for writing tables of known mistakes: a row is a change of type `Change` to the family's model `Of`.
 #pragma once
 
+#include <any>
 #include <functional>
 #include <numbers>
 #include <string>
@@ -41,39 +42,46 @@ class MistakeTable {
   template <typename Make>
     requires requires(const Make& make, Change& change) { make(change); }
   void add(std::string_view kind, std::string says, const Make& make, int rank = 0) {
-    Change change;
-    make(change);
-    rows_.push_back({.kind = kind,
-                     .says = std::move(says),
-                     .predict = [change](const Model& model, double) { return static_cast<const Of&>(model).evaluate(change); },
-                     .rank = rank});
+    add_row(kind, std::move(says), [make](Change& change, double) { make(change); }, rank);
   }
 
   // One member with another value.
   template <typename Member>
   void add(std::string_view kind, std::string says, Member Change::* member, std::type_identity_t<Member> value, int rank = 0) {
-    add(kind, std::move(says), [&](Change& change) { change.*member = value; }, rank);
+    add(kind, std::move(says), [member, value](Change& change) { change.*member = value; }, rank);
   }
 
   // The same with a factor that is searched for, starting with the given ones.
   template <typename Make>
   void add_factor(std::string_view kind, std::string says, std::function<std::vector<double>(const Model&)> factors, const Make& make,
                   int rank = 0) {
-    rows_.push_back({.kind = kind,
-                     .says = std::move(says),
-                     .predict =
-                         [make](const Model& model, double factor) {
-                           Change change;
-                           make(change, factor);
-                           return static_cast<const Of&>(model).evaluate(change);
-                         },
-                     .factors = std::move(factors),
-                     .rank = rank});
+    add_row(kind, std::move(says), make, rank);
+    rows_.back().factors = std::move(factors);
   }
 
   [[nodiscard]] std::vector<Mistake> take() { return std::move(rows_); }
 
  private:
+  using MakeWithFactor = std::function<void(Change&, double)>;
+
+  void add_row(std::string_view kind, std::string says, const MakeWithFactor& make, int rank) {
+    const auto predict = [make](const Model& model, double factor, const MakeWithFactor* other, double other_factor) {
+      Change change;
+      make(change, factor);
+      if (other != nullptr) (*other)(change, other_factor);
+      return static_cast<const Of&>(model).evaluate(change);
+    };
+    rows_.push_back({.kind = kind,
+                     .says = std::move(says),
+                     .predict = [predict](const Model& model, double factor) { return predict(model, factor, nullptr, 1); },
+                     .rank = rank,
+                     .change = make,
+                     .predict_both =
+                         [predict](const Model& model, double factor, const Mistake& other, double other_factor) {
+                           return predict(model, factor, std::any_cast<MakeWithFactor>(&other.change), other_factor);
+                         }});
+  }
+
   std::vector<Mistake> rows_;
 };
 

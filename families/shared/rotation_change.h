@@ -39,25 +39,25 @@ void add_rotation(Rows& table, const auto& of) {
                                     {Signs::of_lower_half, "the upper half uses the signs of the lower"},
                                     {Signs::inverted, "bits of the sign table are inverted"},
                                     {Signs::shifted, "each coordinate uses the sign of the next"}}) {
-    table.add(mistake::kSigns, says, [&, chosen = signs](auto& c) { of(c).signs = chosen; });
+    table.add(mistake::kSigns, says, [of, chosen = signs](auto& c) { of(c).signs = chosen; });
   }
   for (std::size_t distance = 1; distance <= 256; distance *= 2) {
     const std::string at = std::to_string(distance);
-    table.add(mistake::kUnknown, "the butterflies at distance " + at + " are missing", [&](auto& c) { of(c).missing_stage = distance; }, 1);
+    table.add(mistake::kUnknown, "the butterflies at distance " + at + " are missing", [=](auto& c) { of(c).missing_stage = distance; }, 1);
     table.add(
         mistake::kSigns, "the difference of the butterflies at distance " + at + " has the wrong sign",
-        [&](auto& c) { of(c).turned_stage = distance; }, 1);
+        [=](auto& c) { of(c).turned_stage = distance; }, 1);
   }
   for (const auto& [which, says] :
        {std::pair{RotationChange::Turned::all, "the difference of all butterflies has the wrong sign"},
         {RotationChange::Turned::between_lanes, "the difference of butterflies between lanes has the wrong sign"},
         {RotationChange::Turned::within_lanes, "the difference of butterflies within lanes has the wrong sign"}}) {
-    table.add(mistake::kSigns, says, [&, chosen = which](auto& c) { of(c).turned = chosen; }, 1);
+    table.add(mistake::kSigns, says, [of, chosen = which](auto& c) { of(c).turned = chosen; }, 1);
   }
   table.add(
-      mistake::kUnknown, "the result is written in bit-reversed order of the lanes", [&](auto& c) { of(c).order = Order::lanes_reversed; },
+      mistake::kUnknown, "the result is written in bit-reversed order of the lanes", [=](auto& c) { of(c).order = Order::lanes_reversed; },
       2);
-  table.add(mistake::kUnknown, "the result is written in bit-reversed order", [&](auto& c) { of(c).order = Order::bits_reversed; }, 2);
+  table.add(mistake::kUnknown, "the result is written in bit-reversed order", [=](auto& c) { of(c).order = Order::bits_reversed; }, 2);
 }
 
 }  // namespace assay::families

@@ -11,26 +11,13 @@
 #include <vector>
 
 #include "families/mistakes.h"
-#include "fixtures/shelf.h"
 #include "harness/findings/verdict.h"
+#include "harness/triage/fit.h"
 #include "harness/triage/laboratory.h"
 
 namespace assay::harness {
 
 namespace mistake = families::mistake;
-
-// How well one mistake explains several cases.
-struct Fit {
-  std::string_view kind;
-  std::string says;
-  // Mean of 1 - |actual - mistaken| / |actual - expected| over the faulty elements of the failing cases, with equal weight for each
-  // row; at least 0.
-  double goodness = 0;
-  double exact = 0;  // share of the failing cases in which the mistake predicts every faulty element within its bound
-  bool has_passing = false;
-  double predicted = 1;  // share of the passing cases in which the mistake would have had no effect
-  double score = 0;      // the key by which fits are sorted
-};
 
 struct Evidence {
   std::vector<metal::Hazard> hazards;  // on failing cases, under the policy `checked` or before
@@ -68,16 +55,6 @@ struct Classification {
   Decided decided;
   std::vector<Fit> fits;  // the best of each class, best first; at most three
 };
-
-// How much of the error of an output a prediction explains. `exact`: whether the prediction equals the output within bounds.
-struct Explained {
-  double part = 0;
-  double left = 1;  // remaining squared error, relative to the original one; above 1 if the prediction is worse than the exact result
-  bool exact = false;
-};
-// Explains an output by a prediction. In a row where the prediction is zero, a NaN may come from 0/0 and counts as explained. Pass
-// false for a mistake that is a factor of 0, which has no such NaNs.
-[[nodiscard]] Explained explained_by(const Observation& observation, std::span<const double> prediction, bool zero_may_be_nan = true);
 
 // `failing`: observations of failing cases, the most telling first; `passing`: of passing cases near them.
 [[nodiscard]] Classification classify(std::span<const Observation> failing, std::span<const Observation> passing, const Evidence& evidence,

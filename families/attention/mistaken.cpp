@@ -1,0 +1,257 @@
+// Evaluates attention of any shape with the switches of known mistakes.
+#include "families/attention/mistaken.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
+
+#include "families/attention/job.h"
+
+namespace assay::families::attention {
+namespace {
+
+constexpr double kNotSeen = -std::numeric_limits<double>::infinity();
+
+std::vector<double> with_poisoned_row(const std::vector<float>& rows, std::size_t dim) {
+  std::vector<double> result(rows.begin(), rows.end());
+  result.resize(rows.size() + dim, std::numeric_limits<double>::quiet_NaN());
+  return result;
+}
+
+bool counts(Change::Coordinates which, std::size_t coordinate, std::size_t dim) {
+  constexpr std::size_t block = 32;
+  switch (which) {
+    case Change::Coordinates::lower_half:
+      return coordinate < dim / 2;
+    case Change::Coordinates::upper_half:
+      return coordinate >= dim / 2;
+    case Change::Coordinates::all_but_last_block:
+      return coordinate < (dim - 1) / block * block;
+    case Change::Coordinates::first_block:
+      return coordinate < block;
+    case Change::Coordinates::one_in_two:
+      return coordinate % 2 == 0;
+    default:
+      return true;
+  }
+}
+
+double dot(const double* q, const double* k, std::size_t dim, Change::Coordinates which) {
+  double sum = 0;
+  if (which == Change::Coordinates::lower_twice) {
+    for (std::size_t j = 0; j < dim; ++j) sum += q[j % ((dim + 1) / 2)] * k[j % ((dim + 1) / 2)];
+    return sum;
+  }
+  for (std::size_t j = 0; j < dim; ++j) {
+    if (counts(which, j, dim)) sum += q[j] * k[j];
+  }
+  return sum;
+}
+
+std::int64_t moved(std::size_t key, Change::Neighbour neighbour) {
+  const auto at = static_cast<std::int64_t>(key);
+  return neighbour == Change::Neighbour::previous ? at - 1 : neighbour == Change::Neighbour::next ? at + 1 : at;
+}
+
+bool is_skipped(const AttentionChange& change, std::size_t chunk, std::size_t count, bool is_ragged) {
+  using Lost = AttentionChange::Lost;
+  const bool is_last = chunk + 1 == count;
+  return (change.lost == Lost::chunk && chunk == change.lost_chunk) || (change.lost == Lost::last_chunk && is_last) ||
+         (change.lost == Lost::tail && is_last && is_ragged) || (change.lost == Lost::odd_chunks && chunk % 2 != 0);
+}
+
+bool counts_twice(const AttentionChange& change, std::size_t chunk, std::size_t count, bool is_ragged) {
+  using Twice = AttentionChange::Twice;
+  const bool is_last = chunk + 1 == count;
+  return (change.twice == Twice::first_chunk && chunk == 0) || (change.twice == Twice::last_chunk && is_last) ||
+         (change.twice == Twice::tail && is_last && is_ragged);
+}
+
+}  // namespace
+
+MistakenAttention::MistakenAttention(const Case& test_case, const Source& source, oracles::LogBase lse)
+    : shape_(shape_of(test_case)),
+      inputs_(make_inputs(shape_, source, plain_variant())),
+      lse_(lse),
+      scale_(static_cast<double>(shape_.scale)) {
+  q_ = with_poisoned_row(inputs_.q, shape_.dk);
+  k_ = with_poisoned_row(inputs_.k, shape_.dk);
+  v_ = with_poisoned_row(inputs_.v, shape_.dv);
+}
+
+std::size_t MistakenAttention::heads_of(HeadMap map, std::size_t head) const {
+  const std::size_t own = head / (shape_.heads / shape_.kv_heads);
+  switch (map) {
+    case HeadMap::modulo:
+      return head % shape_.kv_heads;
+    case HeadMap::first:
+      return 0;
+    case HeadMap::last:
+      return shape_.kv_heads - 1;
+    case HeadMap::own_number:
+      return std::min(head, shape_.kv_heads - 1);
+    case HeadMap::reversed:
+      return shape_.kv_heads - 1 - own;
+    case HeadMap::next:
+      return (own + 1) % shape_.kv_heads;
+    default:
+      return own;
+  }
+}
+
+std::size_t MistakenAttention::place(std::size_t batch, std::size_t head, std::int64_t key, AttentionChange::HeadSpacing spacing) const {
+  const std::size_t rows = shape_.kv_batches * shape_.kv_heads * shape_.keys;
+  const std::size_t index = batch * shape_.kv_heads + head;
+  if (spacing == AttentionChange::HeadSpacing::room) {
+    const bool is_inside = key >= 0 && key < static_cast<std::int64_t>(shape_.keys);
+    return is_inside ? index * shape_.keys + static_cast<std::size_t>(key) : rows;
+  }
+  const std::size_t at = index * shape_.keys + static_cast<std::size_t>(std::max<std::int64_t>(key, 0));
+  const std::size_t slot = at % shape_.capacity;
+  return slot < shape_.keys ? at / shape_.capacity * shape_.keys + slot : rows;
+}
+
+bool MistakenAttention::sees(const Change& change, const Row& row, std::size_t key) const {
+  using Lost = AttentionChange::Lost;
+  const bool is_causal = shape_.mask == Mask::causal || shape_.mask == Mask::causal_window || shape_.mask == Mask::causal_alibi;
+  const bool is_windowed = shape_.mask == Mask::window || shape_.mask == Mask::causal_window;
+  const auto at = static_cast<std::int64_t>(key);
+  const std::int64_t position =
+      (change.starts_at_first ? static_cast<std::int64_t>(row.query) : shape_.position(row.batch, row.query)) + change.offset;
+  if (is_causal && !change.is_not_causal && at > position) return false;
+  const std::int64_t oldest = position - static_cast<std::int64_t>(shape_.window) - change.window;
+  if (is_windowed && !change.has_no_window && at <= oldest) return false;
+  if (change.online.lost == Lost::oldest && key == 0) return false;
+  if (change.online.lost == Lost::newest && key + 1 == shape_.kv_len[row.batch]) return false;
+  return change.online.lost != Lost::oldest_visible || !is_windowed || at != oldest + 1;
+}
+
+double MistakenAttention::stored_bias(const Change& change, const Row& row, std::size_t key) const {
+  using Read = AttentionChange::Mask;
+  const Read read = change.online.mask;
+  if (inputs_.mask.empty() || read == Read::ignored) return 0;
+  std::size_t query = row.query;
+  std::size_t column = key;
+  std::size_t head = shape_.mask_per_head && read != Read::first_head ? row.head : 0;
+  std::size_t batch = shape_.mask_per_batch && read != Read::first_batch ? row.batch : 0;
+  if (read == Read::transposed && shape_.queries == shape_.keys) std::swap(query, column);
+  if (read == Read::column_before && column > 0) --column;
+  if (read == Read::column_after) column = std::min(column + 1, shape_.keys - 1);
+  if (read == Read::row_before && query > 0) --query;
+  if (read == Read::row_after) query = std::min(query + 1, shape_.queries - 1);
+  if (read == Read::first_row) query = 0;
+  const std::size_t plane = batch * (shape_.mask_per_head ? shape_.heads : 1) + head;
+  const auto value = static_cast<double>(inputs_.mask[(plane * shape_.queries + query) * shape_.keys + column]);
+  if (!std::isfinite(value)) return read == Read::hidden_count ? 0.0 : kNotSeen;
+  if (read == Read::hides_only) return 0;
+  if (!shape_.has_slopes()) return value * change.bias;
+  const std::size_t of = change.slopes == Change::Slopes::first  ? 0
+                         : change.slopes == Change::Slopes::next ? (row.head + 1) % shape_.heads
+                                                                 : row.head;
+  return change.slopes == Change::Slopes::none ? 0.0 : value * change.bias * static_cast<double>(inputs_.slopes[of]);
+}
+
+double MistakenAttention::score(const Change& change, const Row& row, const double* query, std::size_t key, std::size_t key_place) const {
+  const double bias = stored_bias(change, row, key);
+  if (bias == kNotSeen) return kNotSeen;
+  double score = dot(query, k_.data() + key_place * shape_.dk, shape_.dk, change.coordinates);
+  if (change.scales_bias) score += bias;
+  score *= scale_ * change.scale;
+  const double cap = shape_.softcap;
+  const auto capped = [&](double x) {
+    if (cap == 0.0 || change.cap == Change::Cap::ignored) return x;
+    return std::tanh(x / cap) * (change.cap == Change::Cap::without_factor ? 1.0 : cap);
+  };
+  if (change.cap == Change::Cap::behind_mask) return capped(score + (change.scales_bias ? 0.0 : bias)) * change.score;
+  return (capped(score) + (change.scales_bias ? 0.0 : bias)) * change.score;
+}
+
+void MistakenAttention::add_sink(const Change& change, const Row& row, std::size_t streams, AttentionChunks& chunks) const {
+  using Sinks = Change::Sinks;
+  if (inputs_.sinks.empty() || change.sinks == Sinks::ignored) return;
+  const std::size_t head = change.sinks == Sinks::of_first ? 0 : change.sinks == Sinks::of_next ? (row.head + 1) % shape_.heads : row.head;
+  const double value = static_cast<double>(inputs_.sinks[head]) * (change.sinks == Sinks::scaled ? scale_ : 1.0) * change.score;
+  if (chunks.empty()) chunks.emplace_back();
+  const std::size_t times = change.sinks == Sinks::in_each_stream ? std::min(streams, chunks.size()) : 1;
+  for (std::size_t i = 0; i < times; ++i) chunks[i].push_back({0, value, 1.0, true});
+}
+
+AttentionChunks MistakenAttention::chunks_of(const Change& change, const Row& row, const Split& split) const {
+  using Length = Change::Length;
+  const std::size_t of = change.length == Length::of_first_batch ? 0 : change.length == Length::longest ? shape_.batches - 1 : row.batch;
+  const auto length = static_cast<std::size_t>(
+      std::clamp<std::int64_t>(static_cast<std::int64_t>(shape_.kv_len[of]) + change.keys, 0, static_cast<std::int64_t>(shape_.keys)));
+  const std::size_t chunk = split.keys_of_chunk;
+  const std::size_t count = (length + chunk - 1) / chunk;
+  const bool is_ragged = length % chunk != 0;
+  const std::size_t q_head = change.online.query_heads == HeadMap::first  ? 0
+                             : change.online.query_heads == HeadMap::next ? (row.head + 1) % shape_.heads
+                                                                          : row.head;
+  const std::size_t q_batch = change.queries_of_first_batch ? 0 : row.batch;
+  const std::size_t q_query = change.query_of_first_row ? 0 : row.query;
+  const double* query = q_.data() + ((q_batch * shape_.heads + q_head) * shape_.queries + q_query) * shape_.dk;
+  const std::size_t batch = shape_.kv_batch(row.batch);
+  AttentionChunks chunks(count);
+  for (std::size_t c = 0; c < count; ++c) {
+    if (is_skipped(change.online, c, count, is_ragged)) continue;
+    const HeadMap tail = c + 1 == count && is_ragged ? change.online.tail_heads : HeadMap::grouped;
+    const HeadMap of_keys = tail != HeadMap::grouped ? tail : change.online.key_heads;
+    const HeadMap of_values = tail != HeadMap::grouped ? tail : change.online.value_heads;
+    for (std::size_t key = c * chunk; key < std::min((c + 1) * chunk, length); ++key) {
+      const auto hide = [&] {
+        if (change.keeps_hidden) chunks[c].push_back({0, kNotSeen, 1.0, true});
+      };
+      if (!sees(change, row, key)) {
+        hide();
+        continue;
+      }
+      const std::size_t key_place = place(change.keys_of_first_batch ? 0 : batch, heads_of(of_keys, row.head), moved(key, change.key_rows),
+                                          change.online.key_spacing);
+      double value = score(change, row, query, key, key_place);
+      if (value == kNotSeen) {
+        hide();
+        continue;
+      }
+      if (change.online.scores != Precision::full) value = rounded(value, change.online.scores);
+      const std::size_t value_place = place(change.values_of_first_batch ? 0 : batch, heads_of(of_values, row.head),
+                                            moved(key, change.value_rows), change.online.value_spacing);
+      chunks[c].push_back({value_place, value, counts_twice(change.online, c, count, is_ragged) ? 2.0 : 1.0, false});
+    }
+  }
+  if (change.skips_below > 0) {
+    double maximum = kNotSeen;
+    for (auto& some : chunks) {
+      for (const AttentionEntry& entry : some) maximum = std::max(maximum, entry.score);
+      std::erase_if(some, [&](const AttentionEntry& entry) { return entry.score < maximum - change.skips_below; });
+    }
+  }
+  add_sink(change, row, split.streams, chunks);
+  return chunks;
+}
+
+std::vector<double> MistakenAttention::evaluate(const Change& change) const {
+  Split split = change.split;
+  if (split.streams == 0) split.streams = std::max<std::size_t>(1, shape_.blocks * shape_.nsg);
+  if (split.keys_of_chunk == 0) split.keys_of_chunk = std::max<std::size_t>(1, (shape_.keys + split.streams - 1) / split.streams);
+  const StreamShape streams = {.workgroups = 1, .simdgroups = split.streams, .head_dim = shape_.dv, .partials = false};
+  std::vector<double> output(shape_.batches * shape_.heads * shape_.queries * shape_.dv);
+  std::vector<double> sums;
+  std::size_t at = 0;
+  for (std::size_t batch = 0; batch < shape_.batches; ++batch) {
+    for (std::size_t head = 0; head < shape_.heads; ++head) {
+      for (std::size_t query = 0; query < shape_.queries; ++query) {
+        const AttentionChunks chunks = chunks_of(change, {batch, head, query}, split);
+        sums.push_back(attend(change.online, streams, chunks, v_.data(), output.data() + at) *
+                       (lse_ == oracles::LogBase::two ? std::numbers::log2e : 1.0));
+        at += shape_.dv;
+      }
+    }
+  }
+  for (double& value : output) value *= change.online.output_factor;
+  if (lse_ != oracles::LogBase::none) output.insert(output.end(), sums.begin(), sums.end());
+  return output;
+}
+
+}  // namespace assay::families::attention

@@ -1,0 +1,316 @@
+// The known mistakes of attention kernels of any project.
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "families/attention/mistaken.h"
+#include "families/shared/mistake_table.h"
+
+namespace assay::families::attention {
+namespace {
+
+using Table = MistakeTable<MistakenAttention, Change>;
+using Online = AttentionChange;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct NamedSplit {
+  Split split;
+  std::string in;
+};
+
+// What a kernel of some project does is unknown, so mistakes that depend on it are tried in several ways.
+std::vector<NamedSplit> splits() {
+  std::vector<NamedSplit> all;
+  for (const std::size_t chunk : std::array<std::size_t, 6>{1, 8, 16, 32, 64, 128})
+    all.push_back({{1, chunk}, ", in chunks of " + std::to_string(chunk) + (chunk == 1 ? " key" : " keys")});
+  all.push_back({{0, 1}, ", keys being dealt to the parts in turn"});
+  all.push_back({{0, 32}, ", chunks of 32 keys being dealt to the parts in turn"});
+  all.push_back({{0, 0}, ", keys being divided among the parts"});
+  for (const std::size_t streams : std::array<std::size_t, 3>{4, 8, 32})
+    all.push_back({{streams, 1}, ", keys being dealt to " + std::to_string(streams) + " parts"});
+  return all;
+}
+
+std::vector<double> likely_factors(const Model& model) {
+  const auto& attention = static_cast<const MistakenAttention&>(model);
+  const double scale = attention.scale();
+  const auto dim = static_cast<double>(attention.shape().dk);
+  const double root = std::sqrt(dim);
+  return {std::numbers::ln2,   std::numbers::log2e,       0.5, 2.0, 0.25, 4.0,  scale, 1.0 / scale, root, 1.0 / root, 1.0 / dim, dim,
+          std::numbers::sqrt2, 1.0 / std::numbers::sqrt2, 0.9, 1.1, 0.05, 16.0, -1.0,  0.0};
+}
+
+void add_visibility(Table& table) {
+  table.add(mistake::kWindow, "the causal mask hides one key too many: query i does not see its own position", &Change::offset, -1);
+  table.add(mistake::kWindow, "the causal mask hides one key too few: query i sees the next position", &Change::offset, 1);
+  table.add(mistake::kWindow, "the window is one key too short", &Change::window, -1);
+  table.add(mistake::kWindow, "the window is one key too long", &Change::window, 1);
+  table.add(mistake::kMask, "the causal mask is ignored", &Change::is_not_causal, true);
+  table.add(mistake::kMask, "the window is ignored", &Change::has_no_window, true);
+  table.add(mistake::kMask, "the offset of the causal mask is ignored: query i sees keys up to i", &Change::starts_at_first, true, 1);
+  table.add(mistake::kNewest, "the last key is lost", &Change::keys, -1);
+  table.add(mistake::kNewest, "one key behind the last one is read", &Change::keys, 1, 1);
+  table.add(mistake::kOldest, "the first key is lost", [](Change& c) { c.online.lost = Online::Lost::oldest; });
+  table.add(mistake::kOldest, "the oldest key of the window is lost", [](Change& c) { c.online.lost = Online::Lost::oldest_visible; }, 1);
+  table.add(mistake::kNewest, "every batch has as many keys as the first", &Change::length, Change::Length::of_first_batch, 1);
+  table.add(mistake::kNewest, "every batch has as many keys as the longest", &Change::length, Change::Length::longest, 1);
+}
+
+void add_masks(Table& table) {
+  const auto read = [&](std::string says, Online::Mask which, int rank) {
+    table.add(mistake::kMask, std::move(says), [which](Change& c) { c.online.mask = which; }, rank);
+  };
+  read("the mask is ignored", Online::Mask::ignored, 0);
+  read("every head uses the mask of the first head", Online::Mask::first_head, 0);
+  read("every batch uses the mask of the first batch", Online::Mask::first_batch, 0);
+  read("every query uses the mask of the first query", Online::Mask::first_row, 0);
+  read("the mask is read transposed", Online::Mask::transposed, 1);
+  read("the mask of the previous key is applied", Online::Mask::column_before, 1);
+  read("the mask of the next key is applied", Online::Mask::column_after, 1);
+  read("the mask of the previous query is applied", Online::Mask::row_before, 1);
+  read("the mask of the next query is applied", Online::Mask::row_after, 1);
+  read("the mask hides keys, but its finite values are not added to the scores", Online::Mask::hides_only, 1);
+  read("hidden keys count as visible", Online::Mask::hidden_count, 1);
+  table.add(mistake::kMask, "the mask is added before the scale", &Change::scales_bias, true, 0);
+  table.add_factor(mistake::kMask, "what the mask adds is multiplied by {}", likely_factors, [](Change& c, double f) { c.bias = f; }, 1);
+  table.add(mistake::kMask, "every head uses the slope of ALiBi of the first head", &Change::slopes, Change::Slopes::first);
+  table.add(mistake::kMask, "every head uses the slope of ALiBi of the next head", &Change::slopes, Change::Slopes::next);
+  table.add(mistake::kMask, "the slopes of ALiBi are ignored", &Change::slopes, Change::Slopes::none);
+  using Cap = Change::Cap;
+  table.add(mistake::kSoftcap, "the soft cap is ignored", &Change::cap, Cap::ignored);
+  table.add(mistake::kSoftcap, "the soft cap is applied behind the mask", &Change::cap, Cap::behind_mask, 1);
+  table.add(mistake::kSoftcap, "tanh(s / cap) is not multiplied by the soft cap", &Change::cap, Cap::without_factor);
+  using Sinks = Change::Sinks;
+  table.add(mistake::kSinks, "the sinks are ignored", &Change::sinks, Sinks::ignored);
+  table.add(mistake::kSinks, "every head uses the sink of the first head", &Change::sinks, Sinks::of_first);
+  table.add(mistake::kSinks, "every head uses the sink of the next head", &Change::sinks, Sinks::of_next);
+  table.add(mistake::kSinks, "the sinks are scaled like scores", &Change::sinks, Sinks::scaled);
+  for (const NamedSplit& some : splits()) {
+    if (some.split.streams == 1) continue;
+    table.add(
+        mistake::kSinks, "the sink counts once for each part" + some.in,
+        [split = some.split](Change& c) {
+          c.sinks = Sinks::in_each_stream;
+          c.split = split;
+        },
+        1);
+  }
+}
+
+void add_chunks(Table& table) {
+  const auto add = [&](std::string says, const Split& split, auto make, int rank) {
+    table.add(
+        mistake::kChunk, std::move(says),
+        [split, make](Change& c) {
+          c.split = split;
+          make(c.online);
+        },
+        rank);
+  };
+  for (const std::size_t chunk : std::array<std::size_t, 6>{4, 8, 16, 32, 64, 128}) {
+    const std::string of = " of " + std::to_string(chunk) + " keys";
+    const Split split{1, chunk};
+    add("the keys after the last whole chunk" + of + " are lost", split, [](Online& c) { c.lost = Online::Lost::tail; }, 1);
+    add("the last chunk" + of + " is lost", split, [](Online& c) { c.lost = Online::Lost::last_chunk; }, 2);
+    add("every second chunk" + of + " is lost", split, [](Online& c) { c.lost = Online::Lost::odd_chunks; }, 2);
+    for (std::size_t lost = 0; lost < 2; ++lost) {
+      add(
+          "chunk " + std::to_string(lost) + of + " is lost", split,
+          [lost](Online& c) {
+            c.lost = Online::Lost::chunk;
+            c.lost_chunk = lost;
+          },
+          2);
+    }
+    add("the first chunk" + of + " counts twice", split, [](Online& c) { c.twice = Online::Twice::first_chunk; }, 2);
+    add("the keys after the last whole chunk" + of + " count twice", split, [](Online& c) { c.twice = Online::Twice::tail; }, 2);
+  }
+  using Stream = Online::Stream;
+  for (const NamedSplit& some : splits()) {
+    if (some.split.streams == 1) continue;
+    for (const auto& [lost, which] : {std::pair{Stream::first_simdgroup, "first part"},
+                                      {Stream::last_simdgroup, "last part"},
+                                      {Stream::odd_simdgroups, "part of every two parts"},
+                                      {Stream::upper_simdgroups, "upper half of the parts"}}) {
+      table.add(
+          mistake::kSimdgroup, std::string("the ") + which + " is lost" + some.in,
+          [split = some.split, chosen = lost](Change& c) {
+            c.split = split;
+            c.online.lost_stream = chosen;
+          },
+          1);
+    }
+  }
+  table.add_factor(
+      mistake::kSkipped, "keys whose score is {} below the maximum are skipped",
+      [](const Model&) { return std::vector<double>{2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 30.0, 60.0}; },
+      [](Change& c, double f) { c.skips_below = f; }, 1);
+}
+
+void add_heads(Table& table) {
+  const auto both = [&](std::string says, HeadMap map, int rank) {
+    table.add(mistake::kHead, std::move(says), [map](Change& c) { c.online.key_heads = c.online.value_heads = map; }, rank);
+  };
+  both("query head h uses key/value head h modulo their number, instead of one per group of query heads", HeadMap::modulo, 0);
+  both("every query head uses the first key/value head", HeadMap::first, 1);
+  both("query head h uses key/value head h", HeadMap::own_number, 1);
+  both("key/value heads are used in reverse order", HeadMap::reversed, 2);
+  both("the next key/value head is used", HeadMap::next, 2);
+  for (const auto& [map, how] : {std::pair{HeadMap::modulo, "from head h modulo their number"},
+                                 {HeadMap::first, "from the first head"},
+                                 {HeadMap::own_number, "from head h"},
+                                 {HeadMap::next, "from the next head"}}) {
+    const auto says = [from = std::string(how)](const char* what, const char* others) {
+      return std::string("query head h takes its ") + what + " " + from + ", " + others + " are right";
+    };
+    table.add(mistake::kHead, says("keys", "values"), [chosen = map](Change& c) { c.online.key_heads = chosen; }, 3);
+    table.add(mistake::kHead, says("values", "keys"), [chosen = map](Change& c) { c.online.value_heads = chosen; }, 3);
+  }
+  table.add(mistake::kHead, "every head uses the query of the first head", [](Change& c) { c.online.query_heads = HeadMap::first; }, 2);
+  table.add(mistake::kHead, "every head uses the query of the next head", [](Change& c) { c.online.query_heads = HeadMap::next; }, 3);
+  table.add(mistake::kHead, "every row uses the first query of its head", &Change::query_of_first_row, true, 2);
+  table.add(mistake::kHead, "every batch uses the queries of the first batch", &Change::queries_of_first_batch, true, 1);
+  table.add(mistake::kHead, "every batch uses the keys of the first batch", &Change::keys_of_first_batch, true, 1);
+  table.add(mistake::kHead, "every batch uses the values of the first batch", &Change::values_of_first_batch, true, 1);
+  table.add(
+      mistake::kHead, "every batch uses the keys and values of the first batch",
+      [](Change& c) { c.keys_of_first_batch = c.values_of_first_batch = true; }, 0);
+  using Spacing = Online::HeadSpacing;
+  table.add(
+      mistake::kStride, "heads of keys and values are addressed as many rows apart as there are keys, whatever their stride",
+      [](Change& c) { c.online.key_spacing = c.online.value_spacing = Spacing::length; }, 1);
+  table.add(
+      mistake::kStride, "heads of keys are addressed as many rows apart as there are keys, whatever their stride",
+      [](Change& c) { c.online.key_spacing = Spacing::length; }, 2);
+  table.add(
+      mistake::kStride, "heads of values are addressed as many rows apart as there are keys, whatever their stride",
+      [](Change& c) { c.online.value_spacing = Spacing::length; }, 2);
+  using Neighbour = Change::Neighbour;
+  for (const auto& [which, name] : {std::pair{Neighbour::previous, "before"}, {Neighbour::next, "behind"}}) {
+    table.add(mistake::kStride, std::string("the rows of keys are read one row ") + name, &Change::key_rows, which, 2);
+    table.add(mistake::kStride, std::string("the rows of values are read one row ") + name, &Change::value_rows, which, 2);
+  }
+  using Coordinates = Change::Coordinates;
+  for (const auto& [which, says] :
+       {std::pair{Coordinates::lower_half, "only the lower half of the coordinates of q and k enters the scores"},
+        {Coordinates::upper_half, "only the upper half of the coordinates of q and k enters the scores"},
+        {Coordinates::all_but_last_block, "the last 32 coordinates of q and k do not enter the scores"},
+        {Coordinates::first_block, "only the first 32 coordinates of q and k enter the scores"},
+        {Coordinates::one_in_two, "only every second coordinate of q and k enters the scores"},
+        {Coordinates::lower_twice, "the lower half of the coordinates of q and k enters the scores twice, the upper half never"}}) {
+    table.add(mistake::kCoordinates, says, &Change::coordinates, which, 1);
+  }
+}
+
+void add_scales(Table& table) {
+  table.add_factor(mistake::kScale, "scores are multiplied by {}", likely_factors, [](Change& c, double f) { c.scale = f; });
+  table.add_factor(
+      mistake::kScale, "scores with what the mask adds are multiplied by {}", likely_factors, [](Change& c, double f) { c.score = f; }, 1);
+  table.add_factor(mistake::kScale, "the output is multiplied by {}", likely_factors,
+                   [](Change& c, double f) { c.online.output_factor = f; });
+  table.add(mistake::kUnnormalised, "the output is not divided by the sum of the weights", [](Change& c) { c.online.unnormalised = true; });
+}
+
+void add_softmax(Table& table) {
+  const auto add = [&](std::string_view kind, const std::string& says, const NamedSplit& some, auto make, int rank) {
+    table.add(
+        kind, says + some.in,
+        [split = some.split, make](Change& c) {
+          c.split = split;
+          make(c.online);
+        },
+        rank);
+  };
+  for (const NamedSplit& some : splits()) {
+    add(mistake::kRescale, "the output so far is not rescaled when the maximum grows", some, [](Online& c) { c.keeps_output = true; }, 1);
+    add(mistake::kRescale, "the sum so far is not rescaled when the maximum grows", some, [](Online& c) { c.keeps_sum = true; }, 1);
+    add(
+        mistake::kRescale, "neither the output nor the sum so far is rescaled when the maximum grows", some,
+        [](Online& c) { c.keeps_output = c.keeps_sum = true; }, 2);
+    table.add(
+        mistake::kEmptyMerge, "a chunk of hidden keys gives NaN: its maximum and the one before are both minus infinity" + some.in,
+        [split = some.split](Change& c) {
+          c.split = split;
+          c.keeps_hidden = true;
+          c.online.first_maximum = -kInfinity;
+        },
+        1);
+    if (some.split.streams == 1) continue;
+    add(mistake::kRescale, "outputs of parts are added without weights", some, [](Online& c) { c.merges_output_as_is = true; }, 2);
+    add(mistake::kRescale, "sums of parts are added without weights", some, [](Online& c) { c.merges_sum_as_is = true; }, 2);
+    add(
+        mistake::kRescale, "outputs and sums of parts are added without weights", some,
+        [](Online& c) { c.merges_output_as_is = c.merges_sum_as_is = true; }, 2);
+    for (const auto& [pairs, how] : {std::pair{Online::Pairs::halves, "by halves"}, {Online::Pairs::in_turn, "one after the other"}}) {
+      add(
+          mistake::kRescale, std::string("parts merged ") + how + " keep the maximum of the first", some,
+          [chosen = pairs](Online& c) {
+            c.pairs = chosen;
+            c.merges_forget_maximum = true;
+          },
+          3);
+      add(
+          mistake::kEmptyMerge, std::string("two parts without a key, merged ") + how + ", give NaN: both maxima are minus infinity", some,
+          [chosen = pairs](Online& c) {
+            c.pairs = chosen;
+            c.first_maximum = -kInfinity;
+          },
+          2);
+    }
+  }
+  for (const double start : {0.0, -1.0, -10.0, -50.0, -100.0, -1000.0, -10000.0, -16384.0, -32752.0, -65504.0}) {
+    const std::string number = std::to_string(static_cast<int>(start));
+    table.add(mistake::kMaximum, "the running maximum starts at " + number, [start](Change& c) { c.online.first_maximum = start; });
+    table.add(
+        mistake::kMaximum, "the maximum over parts starts at " + number,
+        [start](Change& c) {
+          c.split = {0, 0};
+          c.online.first_merge_maximum = start;
+        },
+        1);
+  }
+}
+
+void add_precision(Table& table) {
+  for (const auto& [precision, name] : {std::pair{Precision::half, "half"}, {Precision::bfloat, "bfloat"}}) {
+    const std::string in = std::string(" in ") + name;
+    for (const std::size_t chunk : std::array<std::size_t, 3>{1, 8, 32}) {
+      table.add(
+          mistake::kHalf, "the output is accumulated" + in,
+          [chosen = precision, chunk](Change& c) {
+            c.split = {1, chunk};
+            c.online.output = chosen;
+          },
+          1);
+      table.add(
+          mistake::kHalf, "the sum of weights is accumulated" + in,
+          [chosen = precision, chunk](Change& c) {
+            c.split = {1, chunk};
+            c.online.sum = chosen;
+          },
+          1);
+    }
+    table.add(mistake::kHalf, "weights are kept" + in, [chosen = precision](Change& c) { c.online.weights = chosen; }, 1);
+    table.add(mistake::kHalf, "scores are kept" + in, [chosen = precision](Change& c) { c.online.scores = chosen; }, 1);
+  }
+}
+
+}  // namespace
+
+std::vector<Mistake> attention_mistakes() {
+  Table table;
+  add_visibility(table);
+  add_masks(table);
+  add_chunks(table);
+  add_heads(table);
+  add_scales(table);
+  add_softmax(table);
+  add_precision(table);
+  return table.take();
+}
+
+}  // namespace assay::families::attention

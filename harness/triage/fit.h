@@ -1,0 +1,43 @@
+// How well the predictions of known mistakes explain wrong outputs.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fixtures/shelf.h"
+#include "harness/triage/laboratory.h"
+
+namespace assay::harness {
+
+// How well one mistake explains several cases.
+struct Fit {
+  std::string_view kind;
+  std::string says;
+  // Mean of 1 - |actual - mistaken| / |actual - expected| over the faulty elements of the failing cases, with equal weight for each
+  // row; at least 0.
+  double goodness = 0;
+  double exact = 0;  // share of the failing cases in which the mistake predicts every faulty element within its bound
+  bool has_passing = false;
+  double predicted = 1;  // share of the passing cases in which the mistake would have had no effect
+  double score = 0;      // the key by which fits are sorted
+};
+
+// How much of the error of an output a prediction explains. `exact`: whether the prediction equals the output within bounds.
+struct Explained {
+  double part = 0;
+  double left = 1;  // remaining squared error, relative to the original one; above 1 if the prediction is worse than the exact result
+  bool exact = false;
+};
+// Explains an output by a prediction. In a row where the prediction is zero, a NaN may come from 0/0 and counts as explained. Pass
+// false for a mistake that is a factor of 0, which has no such NaNs.
+[[nodiscard]] Explained explained_by(const Observation& observation, std::span<const double> prediction, bool zero_may_be_nan = true);
+
+// The best fit of each class, the best first; at most three. `failing` and `passing` as for classify(). If no single mistake explains the
+// failing cases, also two at once.
+[[nodiscard]] std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const Observation> passing,
+                                       const fixtures::Shelf& shelf);
+
+}  // namespace assay::harness

@@ -1,0 +1,13 @@
+// Names of the constants that kernels leave out or apply twice.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace assay::harness {
+
+// "0.0441942 = 1/sqrt(512)", if the factor is such a constant within a thousandth; else the number alone. `sizes`: of the case's rows,
+// whose roots and quotients count.
+[[nodiscard]] std::string named_factor(double factor, std::span<const double> sizes);
+
+}  // namespace assay::harness
