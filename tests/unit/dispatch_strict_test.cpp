@@ -85,6 +85,13 @@ INSTANTIATE_TEST_SUITE_P(
                "the tensor 'date' is none of the contract's"}),
     [](const auto& parameter) { return parameter.param.name; });
 
+TEST(DispatchStrict, NoNameInATraceLooksLikeTheOutcome) {
+  Trace trace = recorded("fwht");
+  trace.tensors = {{"x\nfwht: the trace agrees with the contract", "b", 0, 4, 4, {}}};
+  const std::string text = reports::check_text("c", check("fwht", trace), true);
+  EXPECT_THAT(text, AllOf(HasSubstr("'x\\nfwht: the trace agrees"), Not(HasSubstr("\nfwht"))));
+}
+
 // An encoder keeps what was bound for the dispatch before.
 TEST(DispatchStrict, WhatIsLeftFromTheDispatchBeforeIsNoLeeway) {
   Trace trace = recorded("tq4");
@@ -113,7 +120,7 @@ TEST(DispatchStrict, ABarrierThatSeparatesNothingIsLeeway) {
   EXPECT_THAT(spare(with_barriers("", barrier, barrier + ", " + barrier)), SizeIs(2));
 }
 
-// In bytes 28..31 of this struct the compiler leaves a hole: a 64-bit field follows.
+// The compiler leaves holes before the 64-bit fields of this struct.
 TEST(DispatchStrict, PaddingThatIsNotZeroIsLeeway) {
   Trace trace = recorded("bf16_vec");
   const auto contract_of_it = contract("bf16_vec");
