@@ -56,7 +56,12 @@ struct Subject {
   // Notes on how the user's kernel was bound.
   [[nodiscard]] std::string notes() const {
     std::string text;
-    for (const std::string& note : workspace.notes) text += fmt::format("note: {}\n", note);
+    for (const std::string& note : workspace.notes) {
+      // Of all other variants, --strict has as much to say.
+      const bool is_of_another =
+          note.starts_with("strict: ") && note.find(fmt::format("/{}/variant.toml", test_case().variant)) == note.npos;
+      if (!is_of_another) text += fmt::format("note: {}\n", note);
+    }
     if (workspace.user_variant.empty()) return text;
     for (const std::string& note : prepared().notes) text += fmt::format("note: {}\n", note);
     return text;
@@ -107,7 +112,7 @@ int execute(const DispatchOptions& options, const Subject& subject, const harnes
   const harness::CaseFunction run = [&](const harness::Case& test_case) { return execute_case(subject.prepared(), test_case, theirs); };
   Keeper keeper;
   const harness::Summary summary = harness::run_cases(subject.workspace.selection.cases, run, own, never, keeper);
-  say("the trace's launch, executed on the simulator: {}", describe_outcome(keeper.verdict.value()));
+  say("the trace's launch, executed on the simulator: {}", describe_trace(keeper.verdict.value()));
   const bool is_right = summary.stage_failures == 0 && harness::is_success(keeper.verdict.value().status);
   if (is_right) return kExitPassed;
 
@@ -128,10 +133,11 @@ int check_dispatch(const DispatchOptions& options) {
   const Subject subject(options.common, {name});
   const auto contract = harness::record_case(subject.prepared(), subject.test_case(), run_options(options.common).execution.shelf);
   const harness::TraceCheck check = harness::check_trace(subject.prepared(), contract, trace);
-  say("{}{}", subject.notes(), reports::check_text(subject.name(), check));
+  const bool strict = is_strict(options.common);
+  say("{}{}", subject.notes(), reports::check_text(subject.name(), check, strict));
   std::fflush(stdout);
   const int executed = options.execute ? execute(options, subject, trace, check) : kExitPassed;
-  return executed != kExitPassed ? executed : check.differences.empty() ? kExitPassed : kExitFailed;
+  return executed != kExitPassed ? executed : check.agrees(strict) ? kExitPassed : kExitFailed;
 }
 
 }  // namespace

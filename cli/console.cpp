@@ -73,6 +73,11 @@ std::string worst_elements(const Verdict& verdict) {
   return text;
 }
 
+std::string worst_of_failure(const Verdict& verdict) {
+  const bool is_failure = verdict.status == Status::failed || verdict.status == Status::hazard || verdict.status == Status::mistrusted;
+  return is_failure ? worst_elements(verdict) : std::string();
+}
+
 // Whether the verdict's reason ends with the first hazard.
 bool ends_with_hazard(const Verdict& verdict) {
   const auto* hazard = verdict.faults.empty() ? nullptr : verdict.faults.back().as<harness::fault::Hazard>();
@@ -96,7 +101,8 @@ std::string hazards_of(const Verdict& verdict) {
   return text;
 }
 
-std::string stages_of(const Verdict& verdict, bool only_failures) {
+// `remark` says what a stage means for the verdict.
+std::string stages_of(const Verdict& verdict, bool only_failures, std::string_view remark = " (does not affect this verdict)") {
   std::string text;
   for (const harness::StageVerdict& stage : verdict.stages) {
     if (stage.passed && only_failures) continue;
@@ -104,9 +110,8 @@ std::string stages_of(const Verdict& verdict, bool only_failures) {
       text += fmt::format("  {}: not judged ({})\n", stage.name, harness::reason_of(stage));
       continue;
     }
-    text += fmt::format("  {}: {}{}{}, largest error/bound {:.4g} (does not affect this verdict)\n", stage.name,
-                        stage.passed ? "passed" : "failed", stage.faults.empty() ? "" : ": ", harness::reason_of(stage),
-                        stage.judgement.max_ratio);
+    text += fmt::format("  {}: {}{}{}, largest error/bound {:.4g}{}\n", stage.name, stage.passed ? "passed" : "failed",
+                        stage.faults.empty() ? "" : ": ", harness::reason_of(stage), stage.judgement.max_ratio, remark);
   }
   return text;
 }
@@ -187,11 +192,11 @@ std::string describe_head(const Verdict& verdict) {
 }
 
 std::string describe_outcome(const Verdict& verdict) {
-  std::string text = describe_head(verdict) + hazards_of(verdict);
-  if (verdict.status == Status::failed || verdict.status == Status::hazard || verdict.status == Status::mistrusted) {
-    text += worst_elements(verdict);
-  }
-  return text + stages_of(verdict, true);
+  return describe_head(verdict) + hazards_of(verdict) + worst_of_failure(verdict) + stages_of(verdict, true);
+}
+
+std::string describe_trace(const Verdict& verdict) {
+  return describe_head(verdict) + hazards_of(verdict) + worst_of_failure(verdict) + stages_of(verdict, false, "");
 }
 
 std::string describe_verdict(const Verdict& verdict, const Options& options) {

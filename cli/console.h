@@ -36,7 +36,9 @@ class Progress {
 [[nodiscard]] std::string describe_head(const harness::Verdict& verdict);
 // The same with hazards and worst elements.
 [[nodiscard]] std::string describe_outcome(const harness::Verdict& verdict);
-// The same with the replay line.
+// For the launch of a host's trace, whose stages say where it went wrong.
+[[nodiscard]] std::string describe_trace(const harness::Verdict& verdict);
+// Of describe_outcome(), with the replay line.
 [[nodiscard]] std::string describe_verdict(const harness::Verdict& verdict, const Options& options);
 // Everything, including all figures.
 [[nodiscard]] std::string describe_everything(const harness::Verdict& verdict, const Options& options);

@@ -95,7 +95,8 @@ void add_selection(CLI::App& command, Options& options) {
   command.add_option("--variants", options.variants, "Directory of variants to use instead of ours (docs/VARIANT.md)")->type_name("DIR");
   command.add_flag("--strict", options.strict,
                    "Let nothing in the variant.toml under test excuse the kernel: known findings, weaker accuracy, limits and "
-                   "superseded_by do not count, settings that choose other code are refused, and skipped cases are failures");
+                   "superseded_by do not count, settings that choose other code are refused, skipped cases are failures, and for "
+                   "check-dispatch everything is a difference that it otherwise allows");
   command.add_flag("--abi", options.same_layout,
                    "Refuse a kernel whose parameter struct has its fields at other offsets than the contract's. Without this, fields are "
                    "filled by name, and a note reports another order");

@@ -76,6 +76,12 @@ Json json_of(const ContractDispatch& dispatch) {
   return json;
 }
 
+// A name in a trace may contain anything, for example a line that looks like the outcome.
+std::string in_one_line(std::string sentence) {
+  for (std::size_t at = 0; (at = sentence.find('\n', at)) != std::string::npos;) sentence.replace(at, 1, "\\n");
+  return sentence;
+}
+
 std::string bindings_text(const ContractDispatch& dispatch) {
   std::string text;
   for (const auto& [index, binding] : dispatch.trace.bindings) {
@@ -125,13 +131,22 @@ std::string dispatch_json(const std::string& case_name, std::span<const Contract
   return json_text(json);
 }
 
-std::string check_text(const std::string& case_name, const harness::TraceCheck& check) {
+std::string check_text(const std::string& case_name, const harness::TraceCheck& check, bool strict) {
   std::string text;
-  for (const std::string& difference : check.differences) text += fmt::format("differs: {}\n", difference);
-  for (const std::string& remark : check.remarks) text += fmt::format("allowed: {}\n", remark);
-  const std::size_t count = check.differences.size();
-  return text + (count == 0 ? fmt::format("{}: the trace agrees with the contract\n", case_name)
-                            : fmt::format("{}: {} difference{} from the contract\n", case_name, count, count == 1 ? "" : "s"));
+  for (const std::string& difference : check.differences) text += fmt::format("differs: {}\n", in_one_line(difference));
+  const std::string_view mark = strict ? "strict" : "allowed";
+  for (const std::string& remark : check.remarks) text += fmt::format("{}: {}\n", mark, in_one_line(remark));
+  if (strict) {
+    for (const std::string& tolerated : check.tolerated) text += fmt::format("{}: {}\n", mark, in_one_line(tolerated));
+  }
+  const auto counted = [](std::size_t count, std::string_view what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); };
+  const std::size_t lenient = check.remarks.size() + check.tolerated.size();
+  text += case_name + ": ";
+  if (check.agrees(strict)) return text + "the trace agrees with the contract\n";
+  if (!check.differences.empty()) text += counted(check.differences.size(), "difference") + " from the contract";
+  if (!strict || lenient == 0) return text + "\n";
+  return text + fmt::format("{}{} that only a check without --strict allows\n", check.differences.empty() ? "" : ", and ",
+                            counted(lenient, "thing"));
 }
 
 }  // namespace assay::reports

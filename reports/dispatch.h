@@ -11,7 +11,8 @@
 
 namespace assay::reports {
 
-inline constexpr int kTraceVersion = 1;
+inline constexpr int kTraceVersion = 1;    // what is written: no tensors
+inline constexpr int kTensorsVersion = 2;  // may list tensors
 
 // Lists every dispatch with its arguments, field by field.
 [[nodiscard]] std::string dispatch_text(const std::string& case_name, std::span<const harness::ContractDispatch> dispatches);
@@ -23,7 +24,7 @@ inline constexpr int kTraceVersion = 1;
 // is allocated. Throws harness::TraceError with the place ("commands[0].bindings[2].length") and what is accepted there.
 [[nodiscard]] harness::Trace parse_trace(std::string_view json, const std::string& file);
 
-// Differences and remarks, one per line, and the outcome as the last line.
-[[nodiscard]] std::string check_text(const std::string& case_name, const harness::TraceCheck& check);
+// Differences and remarks, one per line, and the outcome as the last line; if strict, also what is tolerated.
+[[nodiscard]] std::string check_text(const std::string& case_name, const harness::TraceCheck& check, bool strict);
 
 }  // namespace assay::reports

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,28 +24,51 @@ using Json = nlohmann::json;
 
 constexpr int kDeepest = 8;               // a trace nests six deep
 constexpr std::size_t kMostFields = 512;  // fields per binding
+constexpr std::uint64_t kAnyNumber = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kLargestElement = 65536;  // bytes; an element may be a struct
 
 class Reader {
  public:
   explicit Reader(std::string file) : file_(std::move(file)) {}
 
-  harness::Trace read(std::string_view text) const {
+  harness::Trace read(std::string_view text) {
     const Json root = parse(text);
-    require_keys(root, "", {"format", "version", "case", "host", "commands"});
+    require_keys(root, "", {"format", "version", "case", "host", "tensors", "commands"});
     if (string_at(root, "", "format") != "assay-dispatch") fail("format", "must be \"assay-dispatch\"");
-    if (const std::uint64_t version = number_at(root, "", "version", std::numeric_limits<std::uint64_t>::max()); version != kTraceVersion)
-      fail("version", fmt::format("is {}; this assay reads {}", version, kTraceVersion));
+    const std::uint64_t version = number_at(root, "", "version", kAnyNumber);
+    if (version != kTraceVersion && version != kTensorsVersion)
+      fail("version", fmt::format("is {}; this assay reads {} and {}", version, kTraceVersion, kTensorsVersion));
+    has_tensors_ = version == kTensorsVersion;
     harness::Trace trace;
     if (root.contains("case")) trace.case_name = string_at(root, "", "case");
+    read_tensors(root, trace);
+    read_commands(root, trace);
+    return trace;
+  }
+
+ private:
+  void read_tensors(const Json& root, harness::Trace& trace) {
+    if (root.contains("tensors")) require_version("tensors");
+    each(root, "", "tensors", harness::kMostTraceTensors, [&](const Json& entry, const std::string& at) {
+      harness::TraceTensor one = tensor(entry, at);
+      if (!tensors_.insert(one.name).second) fail(at, fmt::format("a tensor '{}' is already listed", one.name));
+      trace.tensors.push_back(std::move(one));
+    });
+  }
+
+  void read_commands(const Json& root, harness::Trace& trace) const {
     const Json& commands = array_at(root, "", "commands", harness::kMostTraceCommands);
     bool after_barrier = false;
+    std::string barrier;  // the latest one
     for (std::size_t i = 0; i < commands.size(); ++i) {
       const std::string place = fmt::format("commands[{}]", i);
       if (!commands[i].is_object()) fail(place, fmt::format("must be an object, not {}", commands[i].type_name()));
       const std::string command = string_at(commands[i], place, "command");
       if (command == "barrier") {
         require_keys(commands[i], place, {"command"});
+        if (trace.dispatches.empty() || after_barrier) trace.spare_barriers.push_back(place);
         after_barrier = !trace.dispatches.empty();
+        barrier = place;
       } else if (command == "dispatch") {
         trace.dispatches.push_back(dispatch(commands[i], place));
         trace.dispatches.back().after_barrier = after_barrier;
@@ -54,10 +78,13 @@ class Reader {
       }
     }
     if (trace.dispatches.empty()) fail("commands", "has no dispatch");
-    return trace;
+    if (after_barrier) trace.spare_barriers.push_back(barrier);
   }
 
- private:
+  void require_version(const std::string& place) const {
+    if (!has_tensors_) fail(place, fmt::format("needs \"version\": {}", kTensorsVersion));
+  }
+
   [[noreturn]] void fail(const std::string& place, std::string_view what) const {
     throw TraceError(place.empty() ? fmt::format("{}: {}", file_, what) : fmt::format("{}: {}: {}", file_, place, what));
   }
@@ -82,9 +109,10 @@ class Reader {
     const auto found = object.find(key);
     if (found == object.end()) {
       // These members describe the trace itself; the rest is the launch.
-      const std::string wanted = place.empty() && key == "format"    ? "; a trace has \"assay-dispatch\" here"
-                                 : place.empty() && key == "version" ? fmt::format("; this assay reads {}", kTraceVersion)
-                                                                     : std::string();
+      const std::string wanted = place.empty() && key == "format" ? "; a trace has \"assay-dispatch\" here"
+                                 : place.empty() && key == "version"
+                                     ? fmt::format("; this assay reads {} and {}", kTraceVersion, kTensorsVersion)
+                                     : std::string();
       fail(below(place, key), "is missing" + wanted);
     }
     return *found;
@@ -202,22 +230,81 @@ class Reader {
     binding.fields.push_back(std::move(field));
   }
 
+  // Sizes and strides of the axes in bytes; the length is that from the first to the last element. Strides are in elements in the file.
+  void read_axes(const Json& object, const std::string& place, harness::TraceTensor& tensor) const {
+    if (!object.contains("element")) fail(below(place, "shape"), "needs 'element', the bytes of an element, which is missing");
+    const Json& shape = array_at(object, place, "shape", harness::kMostTensorAxes);
+    const Json* strides = object.contains("strides") ? &array_at(object, place, "strides", harness::kMostTensorAxes) : nullptr;
+    if (strides != nullptr && strides->size() != shape.size())
+      fail(below(place, "strides"), fmt::format("has {} entries, 'shape' has {}", strides->size(), shape.size()));
+    std::uint64_t span = tensor.element;
+    std::uint64_t dense = tensor.element;  // bytes of the axes behind this one
+    bool is_empty = false;
+    bool is_too_large = false;
+    tensor.axes.resize(shape.size());
+    for (std::size_t i = shape.size(); i-- > 0;) {
+      harness::TraceTensor::Axis& axis = tensor.axes[i];
+      axis.size = number(shape[i], fmt::format("{}[{}]", below(place, "shape"), i), kAnyNumber);
+      axis.stride = dense;
+      if (strides != nullptr) {
+        const std::uint64_t stride = number((*strides)[i], fmt::format("{}[{}]", below(place, "strides"), i), kAnyNumber);
+        is_too_large |= __builtin_mul_overflow(stride, tensor.element, &axis.stride);
+      }
+      is_empty |= axis.size == 0;
+      std::uint64_t reach = 0;
+      is_too_large |= __builtin_mul_overflow(axis.size == 0 ? 0 : axis.size - 1, axis.stride, &reach);
+      is_too_large |= __builtin_add_overflow(span, reach, &span);
+      is_too_large |= __builtin_mul_overflow(dense, std::max<std::uint64_t>(axis.size, 1), &dense);
+    }
+    if (is_too_large) fail(place, "has more bytes than 64 bits can count");
+    if (is_empty) span = 0;
+    if (object.contains("length") && tensor.length < span)
+      fail(below(place, "length"), fmt::format("is {}, but the shape reaches over {} bytes", tensor.length, span));
+    if (!object.contains("length")) tensor.length = span;
+  }
+
+  [[nodiscard]] harness::TraceTensor tensor(const Json& object, const std::string& place) const {
+    require_keys(object, place, {"name", "buffer", "start", "length", "element", "shape", "strides"});
+    harness::TraceTensor tensor;
+    tensor.name = string_at(object, place, "name");
+    tensor.buffer = string_at(object, place, "buffer");
+    tensor.start = number_at(object, place, "start", kAnyNumber);
+    if (object.contains("length")) tensor.length = number_at(object, place, "length", kAnyNumber);
+    if (object.contains("element")) {
+      tensor.element = number_at(object, place, "element", kLargestElement);
+      if (tensor.element == 0) fail(below(place, "element"), "must be at least 1");
+    }
+    if (object.contains("shape")) {
+      read_axes(object, place, tensor);
+    } else if (object.contains("strides")) {
+      fail(below(place, "strides"), "needs 'shape', which is missing");
+    } else if (!object.contains("length")) {
+      fail(place, "has neither 'length' nor 'shape'");
+    }
+    if (tensor.start + tensor.length < tensor.start) fail(place, "ends behind the last byte that 64 bits can count");
+    return tensor;
+  }
+
   [[nodiscard]] TraceBinding binding(const Json& object, const std::string& place) const {
-    require_keys(object, place, {"index", "argument", "buffer", "length", "offset", "bytes", "struct", "fields"});
+    require_keys(object, place, {"index", "argument", "buffer", "length", "offset", "tensor", "bytes", "struct", "fields"});
     TraceBinding binding;
     for (const char* name : {"argument", "struct"}) {
       if (object.contains(name)) static_cast<void>(string_at(object, place, name));
     }
     if (object.contains("argument")) binding.argument = string_at(object, place, "argument");
     if (object.contains("buffer")) {
-      constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
-      binding.buffer = harness::TraceBuffer{string_at(object, place, "buffer"), number_at(object, place, "length", most),
-                                            object.contains("offset") ? number_at(object, place, "offset", most) : 0};
+      binding.buffer = harness::TraceBuffer{string_at(object, place, "buffer"), number_at(object, place, "length", kAnyNumber),
+                                            object.contains("offset") ? number_at(object, place, "offset", kAnyNumber) : 0};
     } else {
       if (!object.contains("bytes")) fail(place, "has neither 'buffer' nor 'bytes'");
-      for (const char* name : {"length", "offset"}) {
+      for (const char* name : {"length", "offset", "tensor"}) {
         if (object.contains(name)) fail(below(place, name), "needs a 'buffer', which is missing");
       }
+    }
+    if (object.contains("tensor")) {
+      require_version(below(place, "tensor"));
+      binding.tensor = string_at(object, place, "tensor");
+      if (!tensors_.contains(binding.tensor)) fail(below(place, "tensor"), fmt::format("'{}' is not listed in 'tensors'", binding.tensor));
     }
     if (object.contains("bytes")) binding.bytes = bytes_at(object, place);
     if (object.contains("fields") && !binding.bytes) fail(below(place, "fields"), "needs 'bytes', which is missing");
@@ -255,6 +342,8 @@ class Reader {
   }
 
   std::string file_;
+  bool has_tensors_ = false;
+  std::set<std::string> tensors_;  // their names
 };
 
 }  // namespace

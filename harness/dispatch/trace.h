@@ -46,11 +46,27 @@ struct TraceBuffer {
   std::uint64_t offset = 0;  // in bytes, where the argument starts
 };
 
+// A tensor, or a view of one, where the host made it. A host records it apart from the calls that bind it, so that a wrong offset
+// in such a call contradicts it.
+struct TraceTensor {
+  struct Axis {
+    std::uint64_t size = 0;
+    std::uint64_t stride = 0;  // bytes
+  };
+  std::string name;           // the contract's, or any other
+  std::string buffer;         // identifies the buffer, as TraceBuffer::name
+  std::uint64_t start = 0;    // bytes from the start of the buffer
+  std::uint64_t length = 0;   // bytes, gaps between rows included
+  std::uint64_t element = 0;  // bytes of an element; 0: the trace does not say
+  std::vector<Axis> axes;     // outermost first; empty: without gaps
+};
+
 struct TraceBinding {
   std::string argument;                         // the kernel's name of it; optional in a host's trace
   std::optional<TraceBuffer> buffer;            // nothing if the encoder copied bytes
   std::optional<std::vector<std::byte>> bytes;  // these bytes, or the contents of a buffer in constant memory from its offset on
   std::vector<TraceField> fields;               // of these bytes; in a host's trace, name and value are enough
+  std::string tensor = {};                      // the tensor that the host meant, one of Trace::tensors; empty: the trace does not say
 };
 
 struct TraceConstant {
@@ -73,11 +89,16 @@ struct TraceDispatch {
 
 struct Trace {
   std::string case_name;  // empty: not in the file
+  std::vector<TraceTensor> tensors;
   std::vector<TraceDispatch> dispatches;
+  std::vector<std::string>
+      spare_barriers;  // places of barriers that separate no dispatches: before the first, behind the last, a second one
 };
 
 // The most commands of a trace. A launch has at most three dispatches.
 inline constexpr std::size_t kMostTraceCommands = 1024;
+inline constexpr std::size_t kMostTraceTensors = 1024;
+inline constexpr std::size_t kMostTensorAxes = 8;
 inline constexpr std::size_t kMostTraceBytes = 65536;  // of one binding
 inline constexpr std::uint32_t kLastTraceIndex = metal::kMaxBufferIndex;
 

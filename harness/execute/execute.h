@@ -65,8 +65,9 @@ struct ExecutionOptions {
   // Where expectations are kept between runs; nullptr: nowhere.
   std::shared_ptr<const ExpectationStore> expectations;
 
-  // Executes other dispatches than the case's own, on the same buffers. `encode` would encode the case's own. Empty: the
-  // case's own dispatches.
+  // Executes other dispatches than the case's own, on the same buffers, for example those of a host's trace. `encode` would encode the
+  // case's own. Then the final output alone is judged: of attention with several workgroups not their partial results, but what these
+  // dispatches merged themselves. Empty: the case's own dispatches.
   std::function<void(metal::ComputeEncoder& simulator, const Encode& encode)> launch;
   // Instead of executing: puts into the buffers what a device elsewhere left there. Called in the process that judges. Throws metal::Error
   // if the device refused the case, and KernelDied if it failed. Schedules and policy are then without meaning.

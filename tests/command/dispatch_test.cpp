@@ -79,10 +79,83 @@ TEST_F(Cli, AGridBeyondAllReasonIsNotExecuted) {
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("the trace dispatches 4294967295 x 8 x 2 threadgroups"), HasSubstr("exceed 32 bits")));
 }
 
+// The same host, whose trace lists where its tensors are.
+std::string with_tensors() {
+  const std::string tensors = R"("version": 2, "tensors": [
+    {"name": "Q", "buffer": "0x600003a0c000", "start": 0, "element": 4, "shape": [8, 256]},
+    {"name": "K_packed", "buffer": "0x600003a0c000", "start": 8192, "length": 16640},
+    {"name": "K_norms", "buffer": "0x600003a0c000", "start": 24832, "length": 520},
+    {"name": "V_packed", "buffer": "0x600003a0c000", "start": 25600, "length": 16640},
+    {"name": "V_norms", "buffer": "0x600003a0c000", "start": 42240, "length": 520},
+    {"name": "partials", "buffer": "0x600003a0c000", "start": 43008, "length": 16512},
+    {"name": "dst", "buffer": "0x600003a0c000", "start": 59648, "length": 8192}])";
+  return replaced(read_file(kGolden / "recorded_by_host.json"), R"("version": 1)", tensors);
+}
+
+TEST_F(Cli, AViewIsHeldToItsTensor) {
+  const Outcome right = run_assay("check-dispatch --execute " + write(with_tensors(), "right.json"));
+  EXPECT_EQ(right.status, 0) << right.output;
+  const std::string off = replaced(with_tensors(), R"("offset": 24832)", R"("offset": 6208)");
+  const Outcome wrong = run_assay("check-dispatch --execute " + write(off, "wrong.json"));
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_THAT(wrong.output, AllOf(HasSubstr("the offset 6208 is that of the view in elements of 4 bytes; in bytes it is 24832"),
+                                  HasSubstr("executed on the simulator: failed")));
+}
+
+TEST_F(Cli, StrictAllowsNothing) {
+  const std::string right = write(with_tensors(), "right.json");
+  const Outcome strict = run_assay("check-dispatch --strict " + right);
+  EXPECT_EQ(strict.status, 0) << strict.output;
+  const std::string more = write(replaced(with_tensors(), R"("length": 1792)", R"("length": 2048)"), "more.json");
+  const Outcome allowed = run_assay("check-dispatch " + more);
+  EXPECT_EQ(allowed.status, 0);
+  EXPECT_THAT(allowed.output, HasSubstr("allowed: dispatch 0 'flash_attn_vec_tq_dk256': threadgroup memory 0: the trace reserves 2048"));
+  const Outcome refused = run_assay("check-dispatch --strict " + more);
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.output, AllOf(HasSubstr("strict: dispatch 0 'flash_attn_vec_tq_dk256': threadgroup memory 0"),
+                                    HasSubstr("1 thing that only a check without --strict allows")));
+  // Only the note on the case's own variant is printed.
+  EXPECT_THAT(refused.output, AllOf(HasSubstr("/tq4_v1/variant.toml"), Not(HasSubstr("/tqhb_v1/variant.toml"))));
+}
+
+// A merge of one workgroup of two.
+TEST_F(Cli, AWrongMergeFailsTheLaunch) {
+  const std::string trace = replaced(read_file(kGolden / "recorded_by_host.json"), R"("bytes": "02000000")", R"("bytes": "01000000")");
+  const Outcome outcome = run_assay("check-dispatch --execute " + write(trace, "merge.json"));
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("the trace's launch, executed on the simulator: failed"), HasSubstr("elements above their bound"),
+                    HasSubstr("partials, merged exactly: passed"), HasSubstr("failed: the output is not the merge of the stored partials"),
+                    Not(HasSubstr("does not affect this verdict"))));
+}
+
+// Metal allows it where the kernel only reads.
+TEST_F(Cli, BytesAreNotForDeviceArguments) {
+  const std::string source = read_file(kRoot / "kernels/variants/fwht_v1/kernel.metal");
+  const std::string trace = (kGolden / "fwht.json").string();
+  const auto check = [&](const std::string& space, const std::string& options) {
+    const std::string kernel = write(replaced(source, "constant FwhtParams", space + " FwhtParams"), "own.metal");
+    return run_assay("check-dispatch " + trace + options + " --family fwht --kernel " + kernel);
+  };
+  const std::string sentence =
+      "dispatch 0 'fwht_sign_premult_f32_d512': 8 bytes are copied to index 1 (params), a `device` argument; `constant` is for copied "
+      "bytes";
+  EXPECT_THAT(check("constant", "").output, Not(HasSubstr("are copied")));
+  const Outcome allowed = check("const device", "");
+  EXPECT_EQ(allowed.status, 0) << allowed.output;
+  EXPECT_THAT(allowed.output, HasSubstr("allowed: " + sentence));
+  const Outcome strict = check("const device", " --strict");
+  EXPECT_EQ(strict.status, 1) << strict.output;
+  EXPECT_THAT(strict.output, HasSubstr("strict: " + sentence));
+  const Outcome writes = check("device", "");
+  EXPECT_EQ(writes.status, 2) << writes.output;  // refused before any trace is read
+}
+
 TEST_F(Cli, AFileThatIsNoTraceEndsWithStatusTwo) {
   for (const std::string& argument : {write("{\"format\": ", "trace.json"), (folder_ / "absent.json").string(), folder_.string(),
                                       write(replaced(off_by_one(), "\"case\": \"" + kCase + "\", ", ""), "nameless.json"),
                                       write(replaced(off_by_one(), "flash_attn_vec_tq_dk256", "flash_attn"), "unknown.json"),
+                                      write(replaced(with_tensors(), "\"start\": 0", "\"start\": -1"), "tensor.json"),
                                       "'" + kGolden.string() + "/tq4.json' --case nonsense"}) {
     const Outcome outcome = run_assay("check-dispatch " + argument);
     EXPECT_EQ(outcome.status, 2) << argument << ": " << outcome.output;

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "harness/dispatch/correspondence.h"
+#include "harness/dispatch/places.h"
+#include "harness/dispatch/tensors.h"
 #include "harness/dispatch/trace.h"
 #include "metal/limits.h"
 #include "reports/dispatch.h"
@@ -47,6 +49,24 @@ void check_values(const harness::Trace& trace) {
   }
 }
 
+void check_tensors(const harness::Trace& trace) {
+  require(trace.tensors.size() <= harness::kMostTraceTensors, "tensors are not too many");
+  metal::BoundArgument argument;
+  argument.size = 4;
+  for (const harness::TraceTensor& tensor : trace.tensors) {
+    require(tensor.start + tensor.length >= tensor.start, "a tensor ends after it starts");
+    const harness::TraceBuffer here{tensor.buffer, 0, tensor.start};
+    require(misplacement(trace, tensor, here, argument).empty() && stray_offset(trace, here, argument).empty(), "a tensor is where it is");
+    note_outcome(tensor.axes.empty() ? "tensor" : "tensor with axes");
+  }
+  if (trace.tensors.size() < 2) return;
+  const harness::TraceTensor& first = trace.tensors.front();
+  const harness::TraceTensor& last = trace.tensors.back();
+  const bool share = share_bytes(first, last);
+  require(share == share_bytes(last, first), "sharing has no direction");
+  note_outcome(share ? "tensors share bytes" : "tensors share nothing");
+}
+
 // A contract of three dispatches with two buffers: what hosts are compared with.
 const std::vector<harness::ContractDispatch>& some_contract() {
   static const std::vector<harness::ContractDispatch> contract = [] {
@@ -67,8 +87,11 @@ void check(std::string_view text) {
   const harness::Trace trace = reports::parse_trace(text, "fuzz.json");
   note_outcome("accepted");
   check_values(trace);
+  check_tensors(trace);
   const harness::Correspondence correspondence(some_contract(), trace);
   require(correspondence.all().size() <= 2, "a buffer of the contract is found once");
+  harness::TraceCheck places;
+  compare_places(some_contract(), trace, correspondence, places);
 
   const std::vector<harness::ContractDispatch> contract = contract_of(trace);
   const std::string written = reports::dispatch_json(trace.case_name, contract);

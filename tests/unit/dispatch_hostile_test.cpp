@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, DispatchHostile,
     ::testing::Values(
         Hostile{"format", "assay-dispatch", "assay-despatch", "format: must be \"assay-dispatch\""},
-        Hostile{"version", "\"version\": 1", "\"version\": 2", "version: is 2; this assay reads 1"},
+        Hostile{"version", "\"version\": 1", "\"version\": 3", "version: is 3; this assay reads 1 and 2"},
         Hostile{"version_text", "\"version\": 1", "\"version\": \"1\"", "version: must be an integer from 0 to"},
         Hostile{"unknown_key", "\"version\"", "\"colour\": 1, \"version\"", "colour: unknown key; accepted: format, version"},
         Hostile{"unknown_inner_key", "\"function\": \"flash", "\"fn\": 1, \"function\": \"flash", "commands[0].fn: unknown key"},
