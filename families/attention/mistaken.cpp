@@ -113,6 +113,15 @@ std::size_t MistakenAttention::place(std::size_t batch, std::size_t head, std::i
   return slot < shape_.keys ? at / shape_.capacity * shape_.keys + slot : rows;
 }
 
+std::int64_t MistakenAttention::in_ring(Change::Ring ring, std::int64_t key) const {
+  if (ring == Change::Ring::own || shape_.cache != Cache::ring) return key;
+  const auto capacity = static_cast<std::int64_t>(shape_.capacity);
+  const std::int64_t moved = ring == Change::Ring::ignored ? -static_cast<std::int64_t>(shape_.ring_start)
+                             : ring == Change::Ring::later ? 1
+                                                           : -1;
+  return (key + moved + capacity) % capacity;
+}
+
 bool MistakenAttention::sees(const Change& change, const Row& row, std::size_t key) const {
   using Lost = AttentionChange::Lost;
   const bool is_causal = shape_.mask == Mask::causal || shape_.mask == Mask::causal_window || shape_.mask == Mask::causal_alibi;
@@ -200,6 +209,9 @@ AttentionChunks MistakenAttention::chunks_of(const Change& change, const Row& ro
     const HeadMap of_keys = tail != HeadMap::grouped ? tail : change.online.key_heads;
     const HeadMap of_values = tail != HeadMap::grouped ? tail : change.online.value_heads;
     for (std::size_t key = c * chunk; key < std::min((c + 1) * chunk, length); ++key) {
+      using Lost = AttentionChange::Lost;
+      if (change.online.lost == Lost::first_of_chunks && key % chunk == 0) continue;
+      if (change.online.lost == Lost::last_of_chunks && key % chunk + 1 == chunk) continue;
       const auto hide = [&] {
         if (change.keeps_hidden) chunks[c].push_back({0, kNotSeen, 1.0, true});
       };
@@ -207,8 +219,8 @@ AttentionChunks MistakenAttention::chunks_of(const Change& change, const Row& ro
         hide();
         continue;
       }
-      const std::size_t key_place = place(change.keys_of_first_batch ? 0 : batch, heads_of(of_keys, row.head), moved(key, change.key_rows),
-                                          change.online.key_spacing);
+      const std::size_t key_place = place(change.keys_of_first_batch ? 0 : batch, heads_of(of_keys, row.head),
+                                          in_ring(change.ring_of_keys, moved(key, change.key_rows)), change.online.key_spacing);
       double value = score(change, row, query, key, key_place);
       if (value == kNotSeen) {
         hide();
@@ -216,7 +228,7 @@ AttentionChunks MistakenAttention::chunks_of(const Change& change, const Row& ro
       }
       if (change.online.scores != Precision::full) value = rounded(value, change.online.scores);
       const std::size_t value_place = place(change.values_of_first_batch ? 0 : batch, heads_of(of_values, row.head),
-                                            moved(key, change.value_rows), change.online.value_spacing);
+                                            in_ring(change.ring_of_values, moved(key, change.value_rows)), change.online.value_spacing);
       chunks[c].push_back({value_place, value, counts_twice(change.online, c, count, is_ragged) ? 2.0 : 1.0, false});
     }
   }

@@ -55,6 +55,9 @@ struct Change {
   Coordinates coordinates = Coordinates::all;
   enum class Neighbour { none, previous, next };  // keys or values are those of the key before or behind
   Neighbour key_rows = Neighbour::none, value_rows = Neighbour::none;
+  // Slots of a ring: its start is ignored, or one later or earlier.
+  enum class Ring { own, ignored, later, earlier };
+  Ring ring_of_keys = Ring::own, ring_of_values = Ring::own;
   bool keeps_hidden = false;  // hidden keys have a score of minus infinity, also where nothing else is in a chunk
   double skips_below = 0;     // keys whose score is so far below the maximum are skipped; 0: none
 };
@@ -75,6 +78,8 @@ class MistakenAttention final : public Model {
   };
 
   [[nodiscard]] std::size_t heads_of(HeadMap map, std::size_t head) const;
+  // The key that is read at the place where another one's slot would be.
+  [[nodiscard]] std::int64_t in_ring(Change::Ring ring, std::int64_t key) const;
   // The place of a key's row among those of k or v; the poisoned row for one in memory that holds none.
   [[nodiscard]] std::size_t place(std::size_t batch, std::size_t head, std::int64_t key, AttentionChange::HeadSpacing spacing) const;
   [[nodiscard]] bool sees(const Change& change, const Row& row, std::size_t key) const;

@@ -116,6 +116,8 @@ void add_chunks(Table& table) {
     const Split split{1, chunk};
     add("the keys after the last whole chunk" + of + " are lost", split, [](Online& c) { c.lost = Online::Lost::tail; }, 1);
     add("the last chunk" + of + " is lost", split, [](Online& c) { c.lost = Online::Lost::last_chunk; }, 2);
+    add("the last key of each chunk" + of + " is lost", split, [](Online& c) { c.lost = Online::Lost::last_of_chunks; }, 1);
+    add("the first key of each chunk" + of + " is lost", split, [](Online& c) { c.lost = Online::Lost::first_of_chunks; }, 1);
     add("every second chunk" + of + " is lost", split, [](Online& c) { c.lost = Online::Lost::odd_chunks; }, 2);
     for (std::size_t lost = 0; lost < 2; ++lost) {
       add(
@@ -194,6 +196,14 @@ void add_heads(Table& table) {
     table.add(mistake::kStride, std::string("the rows of keys are read one row ") + name, &Change::key_rows, which, 2);
     table.add(mistake::kStride, std::string("the rows of values are read one row ") + name, &Change::value_rows, which, 2);
   }
+  using Ring = Change::Ring;
+  for (const auto& [ring, says] : {std::pair{Ring::ignored, "the start of the ring is ignored"},
+                                   {Ring::later, "the ring starts one slot later"},
+                                   {Ring::earlier, "the ring starts one slot earlier"}}) {
+    table.add(mistake::kRing, says, [chosen = ring](Change& c) { c.ring_of_keys = c.ring_of_values = chosen; });
+    table.add(mistake::kRing, std::string("for keys, ") + says, &Change::ring_of_keys, ring, 1);
+    table.add(mistake::kRing, std::string("for values, ") + says, &Change::ring_of_values, ring, 1);
+  }
   using Coordinates = Change::Coordinates;
   for (const auto& [which, says] :
        {std::pair{Coordinates::lower_half, "only the lower half of the coordinates of q and k enters the scores"},
@@ -212,6 +222,23 @@ void add_scales(Table& table) {
       mistake::kScale, "scores with what the mask adds are multiplied by {}", likely_factors, [](Change& c, double f) { c.score = f; }, 1);
   table.add_factor(mistake::kScale, "the output is multiplied by {}", likely_factors,
                    [](Change& c, double f) { c.online.output_factor = f; });
+  for (const std::size_t chunk : std::array<std::size_t, 3>{1, 16, 32}) {
+    const std::string in = ", in chunks of " + std::to_string(chunk);
+    table.add_factor(
+        mistake::kScale, "the exponents of the weights are multiplied by {}, those of rescaling are not" + in, likely_factors,
+        [chunk](Change& c, double f) {
+          c.split = {1, chunk};
+          c.online.weight_exponent = f;
+        },
+        2);
+    table.add_factor(
+        mistake::kScale, "the exponents of rescaling are multiplied by {}, those of the weights are not" + in, likely_factors,
+        [chunk](Change& c, double f) {
+          c.split = {1, chunk};
+          c.online.rescale_exponent = f;
+        },
+        2);
+  }
   table.add(mistake::kUnnormalised, "the output is not divided by the sum of the weights", [](Change& c) { c.online.unnormalised = true; });
 }
 

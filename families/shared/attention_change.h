@@ -30,7 +30,9 @@ struct AttentionChange {
     odd_chunks,
     behind_hidden,
     chunk_if_first_hidden,
-    chunk_if_any_hidden
+    chunk_if_any_hidden,
+    first_of_chunks,
+    last_of_chunks
   };
   Lost lost = Lost::nothing;
   std::size_t lost_chunk = 0;
@@ -82,6 +84,7 @@ struct AttentionChange {
   // Results of simdgroups are merged two by two, so that two without a key, whose maxima are minus infinity, give NaN.
   enum class Pairs { none, halves, in_turn };
   Pairs pairs = Pairs::none;
+  double weight_exponent = 1, rescale_exponent = 1;  // factors on the exponents of weights, and of what rescales
   Precision output = Precision::full, sum = Precision::full, weights = Precision::full, scores = Precision::full;
   bool unnormalised = false, normalised_early = false;
   enum class Stream { nothing, first_workgroup, last_workgroup, first_simdgroup, last_simdgroup, upper_simdgroups, odd_simdgroups };

@@ -24,14 +24,14 @@ void add_chunk(const AttentionChange& change, const std::vector<AttentionEntry>&
   if (chunk.empty()) return;
   const double before = bank.maximum;
   for (const AttentionEntry& entry : chunk) bank.maximum = std::max(bank.maximum, entry.score);
-  const double rescale = exp_in_float(before - bank.maximum);
+  const double rescale = exp_in_float((before - bank.maximum) * change.rescale_exponent);
   if (!change.keeps_sum) bank.sum *= rescale;
   if (!change.keeps_output) {
     for (double& value : bank.output) value *= rescale;
   }
   double sum = 0;
   for (const AttentionEntry& entry : chunk) {
-    double weight = exp_in_float(entry.score - bank.maximum) * entry.times;
+    double weight = exp_in_float((entry.score - bank.maximum) * change.weight_exponent) * entry.times;
     if (change.weights != Precision::full) weight = rounded(weight, change.weights);
     sum += weight;
     if (entry.is_empty || weight == 0.0) continue;

@@ -13,8 +13,8 @@
 namespace assay::harness {
 namespace {
 
-// A fit that explains less than this is discarded.
-constexpr double kPoor = 0.5;
+// A fit that explains less than this of the error, and fully explains no case, names no class.
+constexpr double kPoor = 0.7;
 constexpr double kGood = 0.9;
 
 struct Faults {
@@ -150,7 +150,7 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
            decided::Precision{*evidence.rounding, *evidence.logic});
     return result;
   }
-  if (named != result.fits.end() && named->goodness > kPoor) take_fit(result, *named);
+  if (named != result.fits.end() && (named->goodness > kPoor || named->exact > 0.0)) take_fit(result, *named);
   if (result.kind == mistake::kUnknown) result.decided = decided::NoFit{};
   return result;
 }

@@ -111,7 +111,8 @@ struct Candidate {
   std::vector<double> parts;
   std::size_t exact = 0, predicted = 0, passing = 0;
   std::optional<double> factor;  // for the first case
-  bool factor_varies = false;    // whether other cases need another factor
+  bool assumes_nan = false;
+  bool factor_varies = false;  // whether other cases need another factor
 
   [[nodiscard]] double goodness() const {
     double sum = 0;
@@ -129,8 +130,10 @@ struct Candidate {
     constexpr double of_factor = 0.02;
     constexpr double of_many_factors = 0.2;  // a number fitted to each case explains much without being the cause
     constexpr double of_second = 0.1;
+    constexpr double of_nan = 0.05;
     double assumed = !factor ? 0.0 : factor_varies ? of_many_factors : of_factor;
     if (second != nullptr) assumed += of_second;
+    if (assumes_nan) assumed += of_nan;
     return goodness() + of_exact * exact_part() + of_passing * predicted_part() - of_rank * mistake->rank - assumed;
   }
   [[nodiscard]] std::vector<double> predict(const families::Model& model, double own_factor) const {
@@ -152,6 +155,7 @@ void try_on(Candidate& candidate, const Specimen& specimen) {
   const Explained explained = explained_by(*specimen.observation, candidate.predict(*specimen.model, factor), factor != 0.0);
   candidate.parts.push_back(explained.part);
   candidate.exact += explained.exact ? 1U : 0U;
+  candidate.assumes_nan = candidate.assumes_nan || explained.assumes_nan;
 }
 
 // The lengths of rows, whose roots are usual factors.
@@ -288,6 +292,7 @@ Explained explained_by(const Observation& observation, std::span<const double> p
   std::size_t rows = 0;
   std::size_t faulty = 0;
   std::size_t matched = 0;
+  bool assumes_nan = false;
   for (std::size_t start = 0; start < prediction.size(); start += length) {
     const std::size_t end = std::min(start + length, prediction.size());
     const double size = root_mean_square(std::span(observation.expected.value).subspan(start, end - start));
@@ -305,7 +310,9 @@ Explained explained_by(const Observation& observation, std::span<const double> p
       const double actual = observation.actual[i];
       if (!std::isfinite(actual)) {
         ++odd;
-        const bool is_match = !is_unwritten(actual) && (!std::isfinite(prediction[i]) || (zero_may_be_nan && mistaken_size == 0.0));
+        const bool is_assumed = std::isfinite(prediction[i]) && zero_may_be_nan && mistaken_size == 0.0;
+        const bool is_match = !is_unwritten(actual) && (!std::isfinite(prediction[i]) || is_assumed);
+        assumes_nan = assumes_nan || (is_match && is_assumed);
         matched += is_match ? 1U : 0U;
         odd_missed += is_match ? 0U : 1U;
         continue;
@@ -326,7 +333,8 @@ Explained explained_by(const Observation& observation, std::span<const double> p
   constexpr double nearly_all = 0.98;
   return {.part = 1.0 - std::sqrt(unexplained / static_cast<double>(rows)),
           .left = left_over / static_cast<double>(rows),
-          .exact = static_cast<double>(matched) >= nearly_all * static_cast<double>(faulty)};
+          .exact = static_cast<double>(matched) >= nearly_all * static_cast<double>(faulty),
+          .assumes_nan = assumes_nan};
 }
 
 }  // namespace assay::harness

@@ -30,6 +30,7 @@ struct Explained {
   double part = 0;
   double left = 1;  // remaining squared error, relative to the original one; above 1 if the prediction is worse than the exact result
   bool exact = false;
+  bool assumes_nan = false;  // a NaN was taken for 0/0 where the prediction is zero
 };
 // Explains an output by a prediction. In a row where the prediction is zero, a NaN may come from 0/0 and counts as explained. Pass
 // false for a mistake that is a factor of 0, which has no such NaNs.

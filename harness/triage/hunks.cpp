@@ -68,12 +68,13 @@ std::uint32_t line_at(std::string_view text, std::size_t offset) {
 
 }  // namespace
 
-std::optional<std::vector<Hunk>> hunks_between(std::string_view source, std::string_view other) {
+std::optional<std::vector<Hunk>> hunks_between(std::string_view source, std::string_view other, bool related) {
   const std::vector<SourceWord> a = words_across_lines(source);
   const std::vector<SourceWord> b = words_across_lines(other);
-  constexpr std::ptrdiff_t most_edits = 1200;
+  // The time grows with the square of the edits.
+  const std::ptrdiff_t most_edits = related ? 6000 : 1200;
   auto pairs = common_tokens(a, b, most_edits);
-  if (!pairs || pairs->size() * 2 < std::max(a.size(), b.size())) return std::nullopt;
+  if (!pairs || (!related && pairs->size() * 2 < std::max(a.size(), b.size()))) return std::nullopt;
   pairs->emplace_back(a.size(), b.size());
   std::vector<Hunk> hunks;
   std::size_t in_a = 0;
@@ -110,18 +111,17 @@ std::string undone(std::string_view source, const std::vector<Hunk>& hunks) {
   return result += source.substr(at);
 }
 
-std::vector<Hunk> blame(std::string_view source, const std::vector<Hunk>& hunks, const std::function<bool(const std::string&)>& is_right,
-                        std::size_t most) {
-  std::size_t asked = 0;
-  const auto repairs = [&](const std::vector<Hunk>& some) { return asked++ < most && is_right(undone(source, some)); };
-  if (hunks.empty() || !repairs(hunks)) return {};
-  // Delta debugging: leaves halves, then quarters, and so on unchanged as long as undoing the rest suffices.
-  std::vector<Hunk> guilty = hunks;
+namespace {
+
+using Repairs = std::function<bool(const std::vector<Hunk>&)>;
+
+// Delta debugging: leaves halves, then quarters, and so on unchanged as long as undoing the rest suffices.
+std::vector<Hunk> reduced(std::vector<Hunk> guilty, const Repairs& repairs, const std::function<bool()>& may_go_on) {
   std::size_t parts = 2;
-  while (guilty.size() > 1 && asked < most) {
+  while (guilty.size() > 1 && may_go_on()) {
     const std::size_t size = (guilty.size() + parts - 1) / parts;
-    bool reduced = false;
-    for (std::size_t start = 0; start < guilty.size() && !reduced; start += size) {
+    bool is_reduced = false;
+    for (std::size_t start = 0; start < guilty.size() && !is_reduced; start += size) {
       std::vector<Hunk> rest;
       for (std::size_t i = 0; i < guilty.size(); ++i) {
         if (i < start || i >= start + size) rest.push_back(guilty[i]);
@@ -129,13 +129,43 @@ std::vector<Hunk> blame(std::string_view source, const std::vector<Hunk>& hunks,
       if (rest.empty() || !repairs(rest)) continue;
       guilty = std::move(rest);
       parts = std::max<std::size_t>(parts - 1, 2);
-      reduced = true;
+      is_reduced = true;
     }
-    if (reduced) continue;
+    if (is_reduced) continue;
     if (size == 1) break;
     parts = std::min(parts * 2, guilty.size());
   }
   return guilty;
+}
+
+// One or two hunks that suffice; delta debugging finds a set of which all are needed, and another set may be smaller.
+std::vector<Hunk> smaller_set(const std::vector<Hunk>& hunks, std::size_t below, const Repairs& repairs) {
+  constexpr std::size_t few = 24;
+  constexpr std::size_t very_few = 8;
+  if (below > 1 && hunks.size() <= few) {
+    for (const Hunk& hunk : hunks) {
+      if (repairs({hunk})) return {hunk};
+    }
+  }
+  if (below <= 2 || hunks.size() > very_few) return {};
+  for (std::size_t i = 0; i < hunks.size(); ++i) {
+    for (std::size_t j = i + 1; j < hunks.size(); ++j) {
+      if (repairs({hunks[i], hunks[j]})) return {hunks[i], hunks[j]};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Hunk> blame(std::string_view source, const std::vector<Hunk>& hunks, const std::function<bool(const std::string&)>& is_right,
+                        const std::function<bool()>& may_go_on) {
+  const Repairs repairs = [&](const std::vector<Hunk>& some) { return may_go_on() && is_right(undone(source, some)); };
+  if (hunks.empty() || !repairs(hunks)) return {};
+  std::vector<Hunk> guilty = reduced(hunks, repairs, may_go_on);
+  if (guilty.size() == 1 || guilty.size() == hunks.size()) return guilty;
+  std::vector<Hunk> smaller = smaller_set(hunks, guilty.size(), repairs);
+  return smaller.empty() ? guilty : smaller;
 }
 
 }  // namespace assay::harness

@@ -21,15 +21,17 @@ struct Hunk {
   std::uint32_t last_line = 0;  // the last; equal to `line` if something is missing
 };
 
-// In the order of the source; nullopt if the two have too little in common.
-[[nodiscard]] std::optional<std::vector<Hunk>> hunks_between(std::string_view source, std::string_view other);
+// In the order of the source; nullopt if the two have too little in common: fewer than half of the tokens, unless `related` says that one
+// comes from the other.
+[[nodiscard]] std::optional<std::vector<Hunk>> hunks_between(std::string_view source, std::string_view other, bool related = false);
 
 // The source with these hunks replaced by the other source's text. Hunks as returned by hunks_between().
 [[nodiscard]] std::string undone(std::string_view source, const std::vector<Hunk>& hunks);
 
-// The smallest found set of hunks whose undoing makes `is_right` true; empty if undoing all of them does not. Calls `is_right` at
-// most `most` times.
+// A small set of hunks whose undoing makes `is_right` true, from which none can be left out; empty if undoing all of them does not, or if
+// `may_go_on` is false before that is known. Sets of one and of two hunks are all tried if there are few hunks, so that no smaller set is
+// overlooked. `may_go_on` is asked before each further try.
 [[nodiscard]] std::vector<Hunk> blame(std::string_view source, const std::vector<Hunk>& hunks,
-                                      const std::function<bool(const std::string&)>& is_right, std::size_t most);
+                                      const std::function<bool(const std::string&)>& is_right, const std::function<bool()>& may_go_on);
 
 }  // namespace assay::harness

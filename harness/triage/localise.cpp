@@ -16,18 +16,29 @@ constexpr std::size_t kLanes = 32;
 
 struct Faulty {
   std::set<std::size_t> rows, coordinates;
-  std::size_t count = 0, unwritten = 0, not_numbers = 0, zeros = 0, negated = 0;
+  std::size_t count = 0, behind_rows = 0;  // all, and those of a second output behind the rows
+  std::size_t unwritten = 0, not_numbers = 0, zeros = 0, negated = 0;
 };
 
-Faulty faulty_of(const Observation& observation, std::size_t length) {
+std::size_t row_count(const Case& test_case, std::size_t most) {
+  std::size_t rows = 1;
+  for (const families::RowPart& part : test_case.family->triage.row_parts(test_case)) rows *= std::max<std::size_t>(part.count, 1);
+  return std::min(rows, most);
+}
+
+Faulty faulty_of(const Observation& observation, std::size_t length, std::size_t rows) {
   Faulty faulty;
   for (std::size_t i = 0; i < observation.actual.size(); ++i) {
     if (!observation.is_faulty(i)) continue;
     const double actual = observation.actual[i];
     const double expected = observation.expected.value[i];
     ++faulty.count;
-    faulty.rows.insert(i / length);
-    faulty.coordinates.insert(i % length);
+    if (i / length < rows) {
+      faulty.rows.insert(i / length);
+      faulty.coordinates.insert(i % length);
+    } else {
+      ++faulty.behind_rows;
+    }
     if (is_unwritten(actual)) {
       ++faulty.unwritten;
     } else if (!std::isfinite(actual)) {
@@ -118,10 +129,12 @@ std::string ranges_text(const std::set<std::size_t>& numbers) {
 
 std::vector<std::string> localise(const Observation& observation) {
   const std::size_t length = std::max<std::size_t>(observation.verdict.row_length, 1);
-  const Faulty faulty = faulty_of(observation, length);
+  const std::size_t row_total = row_count(observation.test_case, observation.actual.size() / length);
+  const Faulty faulty = faulty_of(observation, length, row_total);
   if (faulty.count == 0) return {"no element of the output is wrong"};
-  std::vector<std::string> sentences = {fmt::format("{} of {} elements are wrong, in {} of {} rows", faulty.count,
-                                                    observation.actual.size(), faulty.rows.size(), observation.actual.size() / length)};
+  std::vector<std::string> sentences = {
+      fmt::format("{} of {} elements are wrong, in {} of {} rows", faulty.count, observation.actual.size(), faulty.rows.size(), row_total)};
+  if (faulty.behind_rows > 0) sentences.push_back(fmt::format("{} of them are in the second output, behind the rows", faulty.behind_rows));
   for (const auto& [count, what] : {std::pair{faulty.unwritten, "were never written"},
                                     {faulty.not_numbers, "are NaN or infinite"},
                                     {faulty.zeros, "are 0"},
@@ -129,6 +142,7 @@ std::vector<std::string> localise(const Observation& observation) {
     if (count > 0)
       sentences.push_back(count == faulty.count ? fmt::format("all of them {}", what) : fmt::format("{} of them {}", count, what));
   }
+  if (faulty.rows.empty()) return sentences;
   if (std::string rows = rows_sentence(observation.test_case, faulty); !rows.empty()) sentences.push_back(std::move(rows));
   const families::TriageRules& rules = observation.test_case.family->triage;
   if (rules.describe_places == nullptr) {

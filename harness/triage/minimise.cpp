@@ -121,11 +121,19 @@ std::vector<Case> smaller_cases(const Case& test_case, Smaller how) {
 
 bool fails_alike(const Verdict& one, const Verdict& other) {
   if (one.status != other.status) return false;
-  if (one.status == Status::hazard)
-    return !one.hazards.empty() && !other.hazards.empty() && one.hazards.front().kind == other.hazards.front().kind;
+  if (one.status == Status::hazard) {
+    if (one.hazards.empty() || other.hazards.empty()) return false;
+    const metal::Hazard& hazard = one.hazards.front();
+    return hazard.kind == other.hazards.front().kind && hazard.first == other.hazards.front().first;
+  }
   if (one.status != Status::failed) return true;
+  // Elements behind the rows are those of a second output.
   const auto fault = [](const Verdict& verdict) {
-    return verdict.judgement.worst.empty() ? ElementFault::none : verdict.judgement.worst.front().fault;
+    if (verdict.judgement.worst.empty()) return std::pair(ElementFault::none, false);
+    const WorstElement& worst = verdict.judgement.worst.front();
+    std::size_t rows = 1;
+    for (const families::RowPart& part : verdict.test_case.family->triage.row_parts(verdict.test_case)) rows *= part.count;
+    return std::pair(worst.fault, worst.index >= rows * std::max<std::size_t>(verdict.row_length, 1));
   };
   return fault(one) == fault(other);
 }

@@ -17,7 +17,7 @@ using families::Smaller;
 // Cases smaller than this one, the smallest first.
 [[nodiscard]] std::vector<Case> smaller_cases(const Case& test_case, Smaller how);
 
-// Whether two verdicts fail alike: the same status, and the same kind of hazard or of faulty element.
+// Whether two verdicts fail alike: the same status, and the same kind of hazard on the same line, or of faulty element in the same output.
 [[nodiscard]] bool fails_alike(const Verdict& one, const Verdict& other);
 
 struct Minimised {

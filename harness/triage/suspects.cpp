@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "harness/compare/source_words.h"
 #include "harness/execute/explain.h"
 #include "harness/mutate/source.h"
 #include "harness/triage/ordered.h"
@@ -72,19 +74,26 @@ std::vector<std::vector<Hunk>> by_lines(const std::vector<Hunk>& hunks) {
 struct Relative {
   fs::path file;
   std::vector<Hunk> hunks;
+  bool is_given = false;  // by the user, as the right version of this source
 };
 
-// The nearest first.
-std::vector<Relative> relatives_of(const std::string& text, const kernels::Variant& variant, const std::vector<fs::path>& files) {
+// Those that the user gave, then the nearest of ours.
+std::vector<Relative> relatives_of(const std::string& text, const kernels::Variant& variant, const TriageOptions& options) {
+  constexpr std::size_t most_of_ours = 2;
+  std::vector<Relative> given;
   std::vector<Relative> relatives;
-  for (const fs::path& file : files) {
+  const auto add = [&](std::vector<Relative>& to, const fs::path& file, bool is_given) {
     std::error_code ignored;
-    if (fs::equivalent(file, variant.source, ignored)) continue;
-    auto hunks = hunks_between(text, kernels::read_text(file));
-    if (hunks && !hunks->empty()) relatives.push_back({file, std::move(*hunks)});
-  }
+    if (fs::equivalent(file, variant.source, ignored)) return;
+    auto hunks = hunks_between(text, kernels::read_text(file), is_given);
+    if (hunks && !hunks->empty()) to.push_back({file, std::move(*hunks), is_given});
+  };
+  for (const fs::path& file : options.against) add(given, file, true);
+  for (const fs::path& file : options.relatives) add(relatives, file, false);
   order_by(relatives, [](const Relative& relative) { return changed_bytes(relative.hunks); });
-  return relatives;
+  relatives.resize(std::min(relatives.size(), most_of_ours));
+  std::ranges::move(relatives, std::back_inserter(given));
+  return given;
 }
 
 }  // namespace
@@ -99,21 +108,20 @@ bool passes_all(const Laboratory& laboratory, const std::string& text, std::span
 }
 
 Blame blame_differences(const Laboratory& laboratory, std::span<const Case> cases, const TriageOptions& options) {
-  constexpr std::size_t tried = 2;
   Blame blamed;
   const fs::path& source = laboratory.variant().source;
   const std::string text = kernels::read_text(source);
-  std::vector<Relative> relatives = relatives_of(text, laboratory.variant(), options.relatives);
-  relatives.resize(std::min(relatives.size(), tried));
-  for (const Relative& relative : relatives) {
+  for (const Relative& relative : relatives_of(text, laboratory.variant(), options)) {
+    // The user asks which of these differences it is, so that question is answered whatever it takes.
+    std::size_t tries = relative.is_given ? options.most_compilations_against : options.most_compilations;
     const std::vector<Hunk> guilty = blame(
         text, relative.hunks, [&](const std::string& candidate) { return passes_all(laboratory, candidate, cases); },
-        options.most_compilations);
+        [&] { return tries > 0 && tries-- > 0; });
     if (guilty.empty()) continue;
     const std::vector<std::vector<Hunk>> places = by_lines(guilty);
-    // Replacing most of the kernel by another one would explain nothing.
+    // Replacing most of the kernel by another one of ours would explain nothing.
     constexpr std::size_t most_places = 4;
-    if (places.size() > most_places) continue;
+    if (!relative.is_given && places.size() > most_places) continue;
     for (const std::vector<Hunk>& hunks : places) {
       blamed.suspects.push_back(
           {.file = source.string(),
@@ -140,6 +148,24 @@ bool is_same_file(const fs::path& place, const fs::path& own) {
   return fs::equivalent(place, own, unreadable);
 }
 
+// The line of an element of an array that is declared at a place: each comma ends one.
+std::uint32_t line_of_entry(const std::string& own, const metal::SourceLocation& place, std::size_t index) {
+  if (!is_same_file(place.file, own)) return place.line;
+  const std::string text = kernels::read_text(own);
+  bool is_inside = false;
+  std::size_t passed = 0;
+  for (const SourceWord& word : source_words(text)) {
+    if (word.line < place.line || (!is_inside && word.text != "{")) continue;
+    if (word.text == "{") {
+      is_inside = true;
+      continue;
+    }
+    if (word.text == "," && ++passed <= index) continue;
+    if (passed >= index || word.text == "}" || word.text == ";") return word.line;
+  }
+  return place.line;
+}
+
 // "kernel.metal:51: uninitialised read: ..." without the parts that the report shows anyway.
 std::string without_place(std::string why, const metal::SourceLocation& place) {
   const std::string prefix = fmt::format("{}:{}: ", place.file, place.line);
@@ -164,6 +190,15 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
         std::ranges::any_of(suspects, [&](const Suspect& known) { return known.file == suspect.file && known.line == suspect.line; });
     if (!is_known) suspects.push_back(std::move(suspect));
   };
+  for (const Fault& fault : finding.minimal.faults) {
+    const auto* table = fault.as<fault::WrongTable>();
+    if (table == nullptr || table->entries.empty()) continue;
+    const TableEntry& entry = table->entries.front();
+    metal::SourceLocation place = table->place;
+    place.line = line_of_entry(own, place, entry.index);
+    add(place, fmt::format("entry {} of table {} is {:.9g}, but {:.9g} in {}; {} of {} entries differ", entry.index, table->table,
+                           entry.value, entry.wanted, table->meaning, table->count, table->size));
+  }
   // Invalid accesses come last: outside of the policy `checked`, only their function is known.
   std::vector<metal::Hazard> hazards = finding.hazards;
   order_by(hazards, [](const metal::Hazard& hazard) { return hazard.kind == metal::HazardKind::invalid_access ? 1 : 0; });

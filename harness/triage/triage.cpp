@@ -47,6 +47,26 @@ Nearby observe_nearby(Laboratory& laboratory, const Finding& finding) {
   return nearby;
 }
 
+std::string_view class_of(Laboratory& laboratory, const Case& test_case) {
+  if (size_of(test_case) > kLargest) return {};
+  const std::optional<Observation> observation = laboratory.observe(test_case);
+  if (!observation || !observation->is_failure()) return {};
+  const std::vector<Fit> fits = fits_of(std::span(&*observation, 1), {}, laboratory.shelf());
+  return fits.empty() || fits.front().exact < 1.0 ? std::string_view() : fits.front().kind;
+}
+
+// A kernel may make several mistakes, and the smallest failing case may show another one than the given case.
+void keep_symptom(Laboratory& laboratory, Finding& finding) {
+  if (finding.given.status != Status::failed || finding.given.test_case == finding.minimal.test_case) return;
+  const std::string_view given = class_of(laboratory, finding.given.test_case);
+  if (given.empty()) return;
+  const std::string_view minimal = class_of(laboratory, finding.minimal.test_case);
+  if (minimal.empty() || minimal == given) return;
+  finding.near.push_back(fmt::format("{} fails as well, but like {} and not like {}, so the given case was not reduced to it",
+                                     format_case(finding.minimal.test_case), minimal, given));
+  finding.minimal = finding.given;
+}
+
 // Only hazards that a correct kernel never causes.
 void add_hazards(std::vector<metal::Hazard>& hazards, const Verdict& verdict) {
   for (const metal::Hazard& hazard : verdict.hazards) {
@@ -124,6 +144,7 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
     finding.minimal = std::move(minimised.verdict);
     finding.tried = minimised.tried;
 
+    keep_symptom(laboratory, finding);
     const Nearby nearby = observe_nearby(laboratory, finding);
     const Evidence evidence = gather_evidence(laboratory, finding);
     const Omission* omission = unmodelled_omission(finding.given.test_case);
@@ -136,14 +157,16 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
     }
     for (const Observation& observation : nearby.passing) finding.near.push_back(fared(observation));
 
+    if (options.first_answer) options.first_answer(finding);
+
     std::vector<Case> must_pass = {finding.minimal.test_case};
     constexpr std::size_t more = 3;
     for (const Observation& observation : nearby.failing) {
       if (must_pass.size() <= more && !(observation.test_case == finding.minimal.test_case)) must_pass.push_back(observation.test_case);
     }
     Blame blamed;
-    if (omission == nullptr) blamed = blame_differences(laboratory, must_pass, options);
-    if (omission == nullptr && blamed.suspects.empty() && finding.hazards.empty()) {
+    if (omission == nullptr && !options.is_fast) blamed = blame_differences(laboratory, must_pass, options);
+    if (omission == nullptr && !options.is_fast && blamed.suspects.empty() && finding.hazards.empty()) {
       std::vector<Case> stays;
       for (const Observation& observation : nearby.passing) stays.push_back(observation.test_case);
       blamed = blame_small_edits(laboratory, finding.classification.kind, must_pass, stays, options.repair_budget);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,10 +42,15 @@ struct Finding {
 };
 
 struct TriageOptions {
-  std::vector<std::filesystem::path> relatives;  // correct sources with which the kernel is compared
-  std::chrono::duration<double> minimise_budget = std::chrono::seconds(12);
+  std::vector<std::filesystem::path> against;    // the right versions of this kernel, if the user gives any: always explained
+  std::vector<std::filesystem::path> relatives;  // other correct sources of the family, with which the kernel is compared
+  std::chrono::duration<double> minimise_budget = std::chrono::seconds(4);
   std::size_t most_findings = 4;
-  std::size_t most_compilations = 24;  // limit of compilations to find the difference
+  std::size_t most_compilations = 24;  // limit of compilations to find the difference from a source of `relatives`
+  std::size_t most_compilations_against = 400;
+  bool is_fast = false;  // only what needs no edited kernel: cases, places, hazards, tables, classes
+  // Called when this is known of a finding, before lines are searched for; may be null.
+  std::function<void(const Finding&)> first_answer = {};
   // Time for finding a small edit that repairs the kernel if no difference from a correct source does; 0: no search.
   std::chrono::duration<double> repair_budget = std::chrono::seconds(90);
 };

@@ -53,10 +53,10 @@ TEST(TriageHunks, OnlyTheGuiltyOneIsBlamed) {
   const auto hunks = harness::hunks_between(wrong, right);
   ASSERT_TRUE(hunks);
   const auto is_right = [](const std::string& text) { return text.find('3') == std::string::npos; };
-  const auto guilty = harness::blame(wrong, *hunks, is_right, 100);
+  const auto guilty = harness::blame(wrong, *hunks, is_right, [] { return true; });
   ASSERT_THAT(guilty, SizeIs(1));
   EXPECT_EQ(guilty.front().other, "7");
-  EXPECT_THAT(harness::blame(wrong, *hunks, [](const std::string&) { return false; }, 100), IsEmpty());
+  EXPECT_THAT(harness::blame(wrong, *hunks, [](const std::string&) { return false; }, [] { return true; }), IsEmpty());
 }
 
 TEST(TriageHunks, StrangersAreNotCompared) { EXPECT_FALSE(harness::hunks_between("a b c d e f g", "h i j k l m n o p q r s t")); }
