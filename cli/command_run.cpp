@@ -107,6 +107,7 @@ void add_misfits(std::vector<std::string>& notes, std::span<const harness::Case>
 // Notes on the whole run, printed in every report.
 std::vector<std::string> notes_of(const Options& options, const Workspace& workspace, const harness::Workbench& workbench) {
   std::vector<std::string> notes = workspace.notes;
+  if (std::string strict = strict_note(options); !strict.empty()) notes.push_back(std::move(strict));
   if (const auto profile = profile_of(options); profile != Options{}.profile)
     notes.push_back(fmt::format("bounds of profile {}: they allow more errors than the simulator makes (oracles/README.md)", profile));
   if (const std::string missing = base::missing_layers(); !missing.empty())
@@ -199,7 +200,8 @@ void say_statements(const std::vector<harness::CaseRecord>& records) {
   if (holding != 0) say("claims beyond the contract: {} hold\n", holding);
 }
 
-int run_selection(const Options& options, const std::vector<std::string>& words) {
+int run_selection(const Options& asked, const std::vector<std::string>& words) {
+  const Options options = with_strict_policy(asked);
   if (options.estimate) return print_estimate(options, words);
   const InterruptGuard interrupt;
   Workspace workspace = open_workspace(options);

@@ -40,6 +40,7 @@ struct Options {
   std::string order = "as-written";   // of a GPU's lanes; or "lockstep"
   std::string math = "precise";       // of a GPU; or "fast"
   std::string policy = "native";
+  bool is_policy_chosen = false;  // --policy was given
   std::string engine = "vector";
   std::string fp_contract = "off";
   std::string profile = "simulator";  // of the bounds

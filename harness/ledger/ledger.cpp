@@ -261,7 +261,7 @@ void Ledger::record(RunId run, const Verdict& verdict) {
   for (std::size_t i = 0; i < verdict.hazards.size(); ++i) {
     const metal::Hazard& h = verdict.hazards[i];
     store_->add_hazard
-        ->bind(run, name, i, metal::to_string(h.kind), h.function, h.message, h.first.file, h.first.line,
+        ->bind(run, name, i, metal::to_string(h.kind), h.function, h.message, h.first.file, h.lacks_line ? 0U : h.first.line,
                h.second ? h.second->file : std::string(), h.second ? h.second->line : 0U, h.count)
         .run();
   }

@@ -121,8 +121,11 @@ std::vector<Case> smaller_cases(const Case& test_case, Smaller how) {
 
 bool fails_alike(const Verdict& one, const Verdict& other) {
   if (one.status != other.status) return false;
-  if (one.status == Status::hazard)
-    return !one.hazards.empty() && !other.hazards.empty() && one.hazards.front().kind == other.hazards.front().kind;
+  if (one.status == Status::hazard) {
+    // Under --strict, a case without a hazard may fail with its remarks.
+    const auto first = [](const Verdict& verdict) { return verdict.hazards.empty() ? verdict.remarks : verdict.hazards; };
+    return !first(one).empty() && !first(other).empty() && first(one).front().kind == first(other).front().kind;
+  }
   if (one.status != Status::failed) return true;
   const auto fault = [](const Verdict& verdict) {
     return verdict.judgement.worst.empty() ? ElementFault::none : verdict.judgement.worst.front().fault;

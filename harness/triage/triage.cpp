@@ -47,9 +47,11 @@ Nearby observe_nearby(Laboratory& laboratory, const Finding& finding) {
   return nearby;
 }
 
-// Only hazards that a correct kernel never causes.
+// Only hazards that a correct kernel never causes, and remarks where they fail the case.
 void add_hazards(std::vector<metal::Hazard>& hazards, const Verdict& verdict) {
-  for (const metal::Hazard& hazard : verdict.hazards) {
+  std::vector<metal::Hazard> found = verdict.hazards;
+  if (has_kind(verdict.faults, FaultKind::remark)) found.insert(found.end(), verdict.remarks.begin(), verdict.remarks.end());
+  for (const metal::Hazard& hazard : found) {
     const bool is_known =
         std::ranges::any_of(hazards, [&](const metal::Hazard& known) { return known.kind == hazard.kind && known.first == hazard.first; });
     if (!is_known) hazards.push_back(hazard);
