@@ -151,6 +151,7 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
       blamed = blame_small_edits(laboratory, finding.classification.kind, must_pass, stays, options.repair_budget);
     }
     finding.suspects = std::move(blamed.suspects);
+    finding.repaired_source = blamed.repaired;
     if (omission == nullptr) {
       for (Suspect& suspect : observed_suspects(laboratory, finding, finding.suspects.empty()))
         finding.suspects.push_back(std::move(suspect));
