@@ -103,7 +103,8 @@ int report(const ReportOptions& options) {
   }
   say_doubt(named);
   const std::vector<harness::CaseRecord> cases = named.ledger->cases(named.run.id);
-  const std::string text = renderers().at(options.format)(named.run, cases);
+  // The list of runs has no findings.
+  const std::string text = renderers().at(options.format)(named.ledger->run(named.run.id), cases);
   if (options.output.empty()) {
     say("{}", text);
   } else {
