@@ -1,7 +1,7 @@
 // What triage found: class, evidence, smallest case, the source around the line, and the repair as a diff.
 "use strict";
 assay.causes = (() => {
-  const { data, element, plural, copyLine } = assay;
+  const { data, element, grouped, plural, copyLine } = assay;
   const all = data.causes || [];
   const kKinds = { "+": "added", "-": "removed", "@": "quiet", ">": "marked" };
 
@@ -19,12 +19,11 @@ assay.causes = (() => {
   const view = (index) => {
     const cause = all[index];
     if (!cause) return null;
-    const share = `${plural(cause.cases, "case")} of ${cause.failing} failing ${cause.cases === 1 ? "has" : "have"} this cause.`;
+    const share = `${grouped(cause.cases)} of ${plural(cause.failing, "failing case")} ${cause.cases === 1 ? "has" : "have"} this cause; the smallest:`;
     return element(
       "div",
       { class: "cause" },
       element("h4", {}, `Cause: ${cause.text}`),
-      element("p", { class: "quiet" }, share),
       cause.evidence.length === 0
         ? null
         : element(
@@ -32,6 +31,7 @@ assay.causes = (() => {
             {},
             cause.evidence.map((sentence) => element("li", {}, sentence)),
           ),
+      element("p", { class: "quiet" }, share),
       copyLine(cause.replay),
       cause.excerpt === "" ? null : element("p", {}, element("code", {}, cause.place), `: ${cause.why}`),
       cause.excerpt === "" ? null : listing(`Source around ${cause.place}`, cause.excerpt),
