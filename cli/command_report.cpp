@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/options.h"
@@ -23,6 +24,7 @@
 #include "reports/run_findings.h"
 #include "reports/run_json.h"
 #include "reports/run_markdown.h"
+#include "reports/triage_record.h"
 
 namespace assay::cli {
 namespace {
@@ -50,6 +52,16 @@ std::string case_text(const harness::RunRecord& run, const harness::CaseRecord& 
                      reports::replay_line(run, record));
 }
 
+// Lines of other files are indented, so that they cannot look like ours.
+std::string cause_text(const harness::FindingRecord& cause) {
+  std::string text = fmt::format("  cause: {}\n    smallest case: {}\n", reports::headline_of(cause), cause.replay);
+  const std::string excerpt = cause.suspects.empty() ? std::string() : cause.suspects.front().excerpt;
+  for (const std::string* lines : {&excerpt, &cause.diff}) {
+    for (const std::string_view line : base::lines_of(*lines)) text += fmt::format("    {}\n", line);
+  }
+  return text;
+}
+
 // The smallest of each group of similar failures, and the size of the group.
 std::string text_of(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases) {
   std::string text = headline(run) + reports::element_text(reports::count_elements(cases)) + '\n';
@@ -62,7 +74,9 @@ std::string text_of(const harness::RunRecord& run, std::span<const harness::Case
       text +=
           fmt::format("  and {} more similar case{} of {}; this one is the smallest{}\n", others, others == 1 ? "" : "s", finding.variant,
                       finding.largest_ratio > 0 ? fmt::format("; largest error/bound {:.4g}", finding.largest_ratio) : std::string());
+    for (const std::size_t cause : reports::causes_of(run.findings, cases, finding.members)) text += cause_text(run.findings[cause]);
   }
+  for (const harness::RemarkGroup& group : reports::remark_groups(cases)) text += fmt::format("remark: {}\n", harness::text_of(group));
   for (const harness::CaseRecord& record : cases) {
     if (!reports::counts_as_failure(record) && !record.notes.empty())
       text += fmt::format("{} {}\n  note: {}\n", harness::to_string(*record.status), record.name, harness::text_of(record.notes));
@@ -89,7 +103,8 @@ int report(const ReportOptions& options) {
   }
   say_doubt(named);
   const std::vector<harness::CaseRecord> cases = named.ledger->cases(named.run.id);
-  const std::string text = renderers().at(options.format)(named.run, cases);
+  // The list of runs has no findings.
+  const std::string text = renderers().at(options.format)(named.ledger->run(named.run.id), cases);
   if (options.output.empty()) {
     say("{}", text);
   } else {

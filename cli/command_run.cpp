@@ -9,10 +9,12 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/sandbox.h"
 #include "base/text.h"
+#include "cli/causes.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/device.h"
@@ -107,6 +109,7 @@ void add_misfits(std::vector<std::string>& notes, std::span<const harness::Case>
 // Notes on the whole run, printed in every report.
 std::vector<std::string> notes_of(const Options& options, const Workspace& workspace, const harness::Workbench& workbench) {
   std::vector<std::string> notes = workspace.notes;
+  if (std::string strict = strict_note(options); !strict.empty()) notes.push_back(std::move(strict));
   if (const auto profile = profile_of(options); profile != Options{}.profile)
     notes.push_back(fmt::format("bounds of profile {}: they allow more errors than the simulator makes (oracles/README.md)", profile));
   if (const std::string missing = base::missing_layers(); !missing.empty())
@@ -199,7 +202,26 @@ void say_statements(const std::vector<harness::CaseRecord>& records) {
   if (holding != 0) say("claims beyond the contract: {} hold\n", holding);
 }
 
-int run_selection(const Options& options, const std::vector<std::string>& words) {
+std::vector<std::string> failing_names(const std::vector<harness::CaseRecord>& records) {
+  std::vector<std::string> names;
+  for (const harness::CaseRecord& record : records) {
+    if (record.status && !harness::is_success(*record.status)) names.push_back(record.name);
+  }
+  return names;
+}
+
+void add_run_triage(CLI::App& command, Options& options) {
+  command.add_flag(
+      "--triage", options.triage,
+      "After the run, group the failing cases by cause, as `assay triage` does, and keep the causes in the ledger: reports show "
+      "class, source line and repair");
+}
+
+int run_selection(const Options& asked, const std::vector<std::string>& words) {
+  const Options options = with_strict_policy(asked);
+  if (options.triage && options.device != Options{}.device)
+    throw std::invalid_argument(
+        fmt::format("--triage makes no sense with --device {}: causes are searched for on the simulator", options.device));
   if (options.estimate) return print_estimate(options, words);
   const InterruptGuard interrupt;
   Workspace workspace = open_workspace(options);
@@ -243,11 +265,14 @@ int run_prepared(const Options& options, const Workspace& workspace, const harne
   }
   harness::Summary summary;
   std::string unfinished;
+  std::vector<harness::Verdict> failures;
   {
     RunWatch watch(options, missing.size(), interrupt);
-    harness::Recorder recorder = recording.recorder(watch);
+    FailureKeeper keeper(&watch);
+    harness::Recorder recorder = recording.recorder(keeper);
     summary = harness::run_cases(missing, workbench, running, interrupt.stop(), recorder);
     unfinished = watch.describe_remarks() + watch.describe_unfinished();
+    if (options.triage) failures = std::move(keeper.verdicts);
   }
   summary = recording.finish(summary);
   if (summary.finished() > 1) say("{}", reports::fixture_lines(reports::figure_tables(recording.cases())));
@@ -259,6 +284,9 @@ int run_prepared(const Options& options, const Workspace& workspace, const harne
   if (!interrupt.stop() && !running.fail_fast) {
     for (const std::string& note : storage_hints(cases, workbench, running, interrupt.stop(), records)) say("note: {}\n", note);
   }
+  if (options.triage && summary.failures() != 0)
+    recording.record_findings(
+        causes_of_run(options, workspace, workbench, running, failing_names(records), std::move(failures), interrupt));
   const std::size_t skips = is_strict(options) ? count_untrusted_skips(records) : 0;
   if (skips != 0) say("strict: {} cases were skipped for what the kernel under test lacks, which counts as a failure\n", skips);
   // Printed last, so that truncated test logs include it.
@@ -287,6 +315,7 @@ void add_gate(CLI::App& app, Action& action) {
   add_device(*command, *options);
   add_profile(*command, *options);
   add_running(*command, *options);
+  add_run_triage(*command, *options);
   add_recording(*command, *options);
   command->footer(R"(examples
   assay gate                                       every variant, as CI does
@@ -311,6 +340,7 @@ void add_run(CLI::App& app, Action& action) {
   add_device(*command, *options);
   add_profile(*command, *options);
   add_running(*command, *options);
+  add_run_triage(*command, *options);
   add_recording(*command, *options);
   command->footer(R"(examples
   assay run tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7

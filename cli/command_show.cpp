@@ -38,7 +38,8 @@ class Teller final : public harness::RunListener {
   const harness::Workbench& workbench_;
 };
 
-int show(const Options& options) {
+int show(const Options& asked) {
+  const Options options = with_strict_policy(asked);
   Workspace workspace = open_workspace(options);
   select_one(workspace, options, options.words, "show");
   const ChosenDevice chosen = choose_device(options);

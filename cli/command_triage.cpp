@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <filesystem>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/causes.h"
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/interrupt.h"
@@ -21,12 +20,12 @@
 #include "cli/say.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
-#include "families/registry.h"
-#include "harness/findings/fault_text.h"
+#include "harness/findings/remarks.h"
 #include "harness/ledger/ledger.h"
 #include "harness/process/runner.h"
 #include "harness/triage/triage.h"
 #include "reports/triage.h"
+#include "reports/triage_json.h"
 
 namespace assay::cli {
 namespace {
@@ -37,21 +36,26 @@ struct TriageCommand {
   std::string run;  // in the syntax of cli/run_reference.h
   std::vector<std::string> against;
   std::string output;
+  bool json = false;
+  bool is_fast = false;
   std::size_t most_findings = harness::TriageOptions{}.most_findings;
   double minimise_seconds = harness::TriageOptions{}.minimise_budget.count();
   double repair_seconds = harness::TriageOptions{}.repair_budget.count();
 };
 
-class Failures final : public harness::RunListener {
+class Remarks final : public harness::RunListener {
  public:
   void started(const harness::Case&) override {}
   void finished(const harness::Verdict& verdict, const harness::Summary&) override {
-    if (!harness::is_success(verdict.status)) verdicts.push_back(verdict);
-    for (const metal::Hazard& remark : verdict.remarks) remarks.insert(harness::hazard_text(remark));
+    groups.add(verdict.test_case.variant, harness::format_case(verdict.test_case), verdict.remarks);
+  }
+  [[nodiscard]] std::vector<std::string> sentences() const {
+    std::vector<std::string> sentences;
+    for (const harness::RemarkGroup& group : groups.all()) sentences.push_back(harness::text_of(group));
+    return sentences;
   }
 
-  std::vector<harness::Verdict> verdicts;
-  std::set<std::string> remarks;  // remarks of policy `checked` that are not defects
+  harness::RemarkGroups groups;
 };
 
 harness::RunDescription take_run(TriageCommand& command) {
@@ -75,23 +79,10 @@ void note_changes(Workspace& workspace, const harness::RunDescription& recorded,
   }
 }
 
-// Correct sources of the family to compare with: ours, and those given with --against.
-std::vector<std::filesystem::path> relatives_of(const TriageCommand& command, const std::string& family) {
-  std::vector<std::filesystem::path> files;
-  for (const std::string& file : command.against) {
-    if (!std::filesystem::is_regular_file(file)) throw std::invalid_argument(fmt::format("--against {}: there is no such file", file));
-    files.emplace_back(file);
-  }
-  for (const kernels::Variant& variant : kernels::find_variants(kernels::default_variants_directory(), families::contracts())) {
-    if (variant.family == family) files.push_back(variant.source);
-  }
-  return files;
-}
-
 // Races and harmless stray accesses do not change the output. So the cheaper cases run once more under policy `checked`, which the
 // following steps then use too.
 void look_closer(Workspace& workspace, Options& options, harness::RunOptions& running, const harness::WorkbenchOptions& bench,
-                 Failures& failures) {
+                 FailureKeeper& failures) {
   constexpr std::size_t most = 150;
   std::vector<harness::Case> cases = workspace.selection.cases;
   std::ranges::sort(cases, {}, [](const harness::Case& test_case) { return test_case.family->work(test_case.values); });
@@ -108,7 +99,42 @@ void look_closer(Workspace& workspace, Options& options, harness::RunOptions& ru
   workspace.notes.emplace_back("no output element is wrong; the following findings come from policy checked");
 }
 
-// Long because it is the sequence of all steps of the command.
+// Says or writes what was found: pages one after the other as they are done, or one document at the end.
+class Output {
+ public:
+  Output(const TriageCommand& command, const Workspace& workspace) : command_(command), workspace_(workspace) {}
+
+  void add(reports::TriagedVariant found) {
+    if (command_.json) {
+      variants_.push_back(std::move(found));
+      return;
+    }
+    const std::string page = reports::triage_markdown(found.page, found.findings);
+    say("{}", page);
+    std::fflush(stdout);
+    text_ += page;
+  }
+  void nothing_failed(const std::vector<std::string>& remarks) {
+    if (command_.json) {
+      finish(remarks);
+      return;
+    }
+    say("{} case{} ran and none failed, so there is nothing to triage\n", workspace_.selection.cases.size(),
+        workspace_.selection.cases.size() == 1 ? "" : "s");
+    for (const std::string& remark : remarks) say("remark: {}\n", remark);
+  }
+  void finish(const std::vector<std::string>& remarks) {
+    if (command_.json) say("{}", text_ = reports::triage_json(variants_, workspace_.notes, remarks));
+    if (!command_.output.empty()) write_file(command_.output, text_);
+  }
+
+ private:
+  const TriageCommand& command_;
+  const Workspace& workspace_;
+  std::vector<reports::TriagedVariant> variants_;
+  std::string text_;
+};
+
 int triage(const TriageCommand& asked) {
   TriageCommand command = asked;
   require_writable(command.output);
@@ -117,15 +143,16 @@ int triage(const TriageCommand& asked) {
     if (!command.options.words.empty()) throw std::invalid_argument("pass either cases or a recorded run (--ledger, --run), not both");
     recorded = take_run(command);
   }
+  command.options = with_strict_policy(command.options);
   Options& options = command.options;
   Workspace workspace = open_workspace(options);
   select(workspace, options, options.words);
-  if (!command.ledger.empty() || !command.run.empty())
-    workspace.notes.emplace_back("the cases that did not pass in the recorded run were run again");
+  if (recorded) workspace.notes.emplace_back("the cases that did not pass in the recorded run were run again");
   harness::RunOptions running = run_options(options);
   const harness::WorkbenchOptions bench = workbench_options(options, workspace);
 
-  Failures failures;
+  Remarks remarks;
+  FailureKeeper failures(&remarks);
   const InterruptGuard interrupt;
   {
     const harness::Workbench workbench(workspace.catalogue, workspace.selection.cases, bench);
@@ -136,41 +163,20 @@ int triage(const TriageCommand& asked) {
   if (failures.verdicts.empty() && interrupt.stop()) return kExitInterrupted;
   if (failures.verdicts.empty() && running.execution.policy == metal::Policy::native)
     look_closer(workspace, options, running, bench, failures);
+  Output output(command, workspace);
   if (failures.verdicts.empty()) {
-    say("{} case{} ran and none failed, so there is nothing to triage\n", workspace.selection.cases.size(),
-        workspace.selection.cases.size() == 1 ? "" : "s");
-    for (const std::string& remark : failures.remarks) say("remark: {}\n", remark);
+    output.nothing_failed(remarks.sentences());
     return kExitPassed;
   }
-  std::vector<std::string> variants;
-  for (const harness::Verdict& verdict : failures.verdicts) {
-    if (std::ranges::find(variants, verdict.test_case.variant) == variants.end()) variants.push_back(verdict.test_case.variant);
-  }
-  std::string text;
-  for (const std::string& variant : variants) {
-    if (interrupt.stop() && !text.empty()) break;
-    std::vector<harness::Verdict> of_variant;
-    std::ranges::copy_if(failures.verdicts, std::back_inserter(of_variant),
-                         [&](const harness::Verdict& verdict) { return verdict.test_case.variant == variant; });
-    harness::Laboratory laboratory({.catalogue = workspace.catalogue, .variant = variant, .workbench = bench, .run = running});
-    harness::TriageOptions limits;
-    limits.relatives = relatives_of(command, laboratory.variant().family);
-    limits.most_findings = command.most_findings;
-    limits.minimise_budget = std::chrono::duration<double>(command.minimise_seconds);
-    limits.repair_budget = std::chrono::duration<double>(command.repair_seconds);
-    const std::vector<harness::Finding> findings = harness::triage(laboratory, of_variant, limits);
-    reports::TriagePage page;
-    page.subject = fmt::format("{} ({})", variant, laboratory.variant().source.string());
-    page.failing = of_variant.size();
-    page.selected = static_cast<std::size_t>(std::ranges::count(workspace.selection.cases, variant, &harness::Case::variant));
-    page.replay = [&](const std::string& name) { return replay_line(options, name); };
-    page.notes = workspace.notes;
-    const std::string of_this = reports::triage_markdown(page, findings);
-    say("{}", of_this);
-    std::fflush(stdout);
-    text += of_this;
-  }
-  if (!command.output.empty()) write_file(command.output, text);
+  harness::TriageOptions limits;
+  limits.most_findings = command.most_findings;
+  limits.minimise_budget = std::chrono::duration<double>(command.minimise_seconds);
+  limits.is_fast = command.is_fast;
+  limits.repair_budget = std::chrono::duration<double>(command.repair_seconds);
+  find_causes(
+      {.options = options, .workspace = workspace, .bench = bench, .running = running, .against = command.against, .limits = limits},
+      failures.verdicts, interrupt, [&](reports::TriagedVariant found) { output.add(std::move(found)); });
+  output.finish(remarks.sentences());
   return interrupt.stop() ? kExitInterrupted : kExitFailed;
 }
 
@@ -180,7 +186,7 @@ void add_triage(CLI::App& app, Action& action) {
   const auto [app_command, command] = subcommand(app, action, "triage",
                                                  "Group failing cases by cause. For each group, print the smallest case, where the error "
                                                  "occurs, the known mistake that explains it, and "
-                                                 "the source line, as Markdown for an issue",
+                                                 "the source line, as Markdown for an issue or as JSON",
                                                  triage);
   app_command->add_option("CASE", command->options.words, "Cases, globs, suites; default with --kernel: the gate");
   app_command->add_option("--ledger", command->ledger, "Ledger of a recorded run whose failing cases are triaged; default: your own")
@@ -196,7 +202,7 @@ void add_triage(CLI::App& app, Action& action) {
       ->check(CLI::Range(1U, 100U));
   app_command
       ->add_option("--minimise-seconds", command->minimise_seconds,
-                   "Time limit of the search for the smallest case of a finding; default: 12")
+                   "Time limit of the search for the smallest case of a finding; default: 4")
       ->type_name("S")
       ->check(CLI::NonNegativeNumber);
   app_command
@@ -205,6 +211,9 @@ void add_triage(CLI::App& app, Action& action) {
                    "0: no search")
       ->type_name("S")
       ->check(CLI::NonNegativeNumber);
+  app_command->add_flag("--fast", command->is_fast,
+                        "Only what needs no edited kernel: cases, places, hazards, tables of constants, classes, lines of hazards and tables");
+  app_command->add_flag("--json", command->json, "Print one JSON document in place of Markdown (docs/triage.schema.json)");
   app_command->add_option("-o,--output", command->output, "Also write the page to a file")->type_name("FILE");
   add_selection(*app_command, command->options);
   add_execution(*app_command, command->options);
@@ -213,7 +222,8 @@ void add_triage(CLI::App& app, Action& action) {
   assay triage tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay triage smoke --kernel mine.metal --family FAMILY
   assay triage --kernel mine.metal --family FAMILY --against mine_before.metal
-  assay triage --ledger gate.sqlite --run 3 -o finding.md)");
+  assay triage --ledger gate.sqlite --run 3 -o finding.md
+  assay triage smoke --kernel mine.metal --family FAMILY --json)");
 }
 
 }  // namespace assay::cli

@@ -141,17 +141,11 @@ bool has_figures(const Verdict& verdict) {
 Progress::Progress(const Options& options, std::size_t selected)
     : options_(options), selected_(selected), start_(now()), is_terminal_(isatty(STDOUT_FILENO) != 0) {}
 
-void Progress::show(const Verdict& verdict) {
+void Progress::show(const Verdict& verdict, bool is_repetition) {
   ++done_;
   if (!harness::is_success(verdict.status)) {
     ++failures_;
-    clear();
-    if (failures_ <= kDetailedFailures) {
-      say("{}", describe_verdict(verdict, options_));
-    } else {
-      say("{:<10} {}  {}\n", harness::to_string(verdict.status), harness::format_case(verdict.test_case), harness::reason_of(verdict));
-    }
-    if (failures_ == kDetailedFailures) say("(further failures take one line each; `assay show CASE` prints the details)\n");
+    if (!is_repetition) show_failure(verdict);
   } else if (!verdict.notes.empty()) {
     clear();
     say("{}", describe_verdict(verdict, options_));
@@ -162,6 +156,16 @@ void Progress::show(const Verdict& verdict) {
     say("{} of {} cases, {} failed\n", done_, selected_, failures_);
   }
   std::fflush(stdout);
+}
+
+void Progress::show_failure(const Verdict& verdict) {
+  clear();
+  if (++shown_failures_ <= kDetailedFailures) {
+    say("{}", describe_verdict(verdict, options_));
+  } else {
+    say("{:<10} {}  {}\n", harness::to_string(verdict.status), harness::format_case(verdict.test_case), harness::reason_of(verdict));
+  }
+  if (shown_failures_ == kDetailedFailures) say("(further failures take one line each; `assay show CASE` prints the details)\n");
 }
 
 void Progress::draw() {

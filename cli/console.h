@@ -15,18 +15,20 @@ class Progress {
  public:
   Progress(const Options& options, std::size_t selected);
 
-  void show(const harness::Verdict& verdict);
+  // `is_repetition`: a failure that says nothing new, which is only counted.
+  void show(const harness::Verdict& verdict, bool is_repetition = false);
   // Clears the bar, so that the following text starts on a new line.
   void finish();
 
  private:
   void draw();
+  void show_failure(const harness::Verdict& verdict);
   void clear();
 
   const Options& options_;
   std::size_t selected_;
   std::size_t done_ = 0;
-  std::size_t failures_ = 0;
+  std::size_t failures_ = 0, shown_failures_ = 0;
   double start_;
   double last_drawn_ = 0;
   bool is_terminal_;

@@ -93,10 +93,12 @@ void add_selection(CLI::App& command, Options& options) {
   add_lone(command, options);
   add_compilation(command, options);
   command.add_option("--variants", options.variants, "Directory of variants to use instead of ours (docs/VARIANT.md)")->type_name("DIR");
-  command.add_flag("--strict", options.strict,
-                   "Let nothing in the variant.toml under test excuse the kernel: known findings, weaker accuracy, limits and "
-                   "superseded_by do not count, settings that choose other code are refused, skipped cases are failures, and for "
-                   "check-dispatch everything is a difference that it otherwise allows");
+  command.add_flag(
+      "--strict", options.strict,
+      "Let nothing in the variant.toml under test excuse the kernel: known findings, weaker accuracy, limits and "
+      "superseded_by do not count, settings that choose other code are refused, and skipped cases are failures. run, gate, show and "
+      "triage: implies --policy checked, and a case with a remark fails. check-dispatch: everything is a difference that it otherwise "
+      "allows");
   command.add_flag("--abi", options.same_layout,
                    "Refuse a kernel whose parameter struct has its fields at other offsets than the contract's. Without this, fields are "
                    "filled by name, and a note reports another order");
@@ -177,6 +179,7 @@ void add_execution(CLI::App& command, Options& options) {
                   "native: run kernels without checks; checked: check every memory access, and report races, out-of-bounds accesses and "
                   "uninitialised reads as hazards; shadow: compute every number also without rounding, and split each error "
                   "into rounding and logic; checked and shadow are slower")
+      ->each([&options](const std::string&) { options.is_policy_chosen = true; })
       ->check(CLI::IsMember({"native", "checked", "shadow"}));
   command
       .add_option("--engine", options.engine,

@@ -40,6 +40,7 @@ struct Options {
   std::string order = "as-written";   // of a GPU's lanes; or "lockstep"
   std::string math = "precise";       // of a GPU; or "fast"
   std::string policy = "native";
+  bool is_policy_chosen = false;  // --policy was given
   std::string engine = "vector";
   std::string fp_contract = "off";
   std::string profile = "simulator";  // of the bounds
@@ -50,6 +51,7 @@ struct Options {
   bool is_seed_random = false;
   std::string shard;  // "2/4": the second of four parts; empty: from the environment, else everything
   bool fail_fast = false;
+  bool triage = false;                             // search for the causes of failures at the end of a run
   bool estimate = false;                           // print what the selection costs, and run nothing
   std::string ledger;                              // a file, or "none"; empty: the user's own
   std::string junit, html;                         // files to write; empty: none

@@ -171,6 +171,12 @@ harness::Summary Recording::finish(const harness::Summary& summary) {
   return whole;
 }
 
+void Recording::record_findings(const std::vector<harness::FindingRecord>& findings) {
+  if (findings.empty()) return;
+  ledger_.record_findings(run_, findings);
+  write_reports(options_, ledger_.run(run_), ledger_.cases(run_));
+}
+
 std::string Recording::damage() const {
   if (damage_.empty()) return {};
   return fmt::format("ledger {} was changed while the run went on, and not by assay: {}", ledger_.file().string(), damage_);

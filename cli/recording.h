@@ -37,6 +37,9 @@ class Recording {
   // process if it was resumed.
   [[nodiscard]] harness::Summary finish(const harness::Summary& summary);
 
+  // Stores what triage found, and writes --junit and --html again, with the causes.
+  void record_findings(const std::vector<harness::FindingRecord>& findings);
+
   // What happened to the ledger while the run went on: a sentence; empty if nothing. Known after finish().
   [[nodiscard]] std::string damage() const;
 

@@ -31,14 +31,13 @@ void RunWatch::started(const harness::Case& test_case) { running_.push_back({har
 
 void RunWatch::finished(const harness::Verdict& verdict, const harness::Summary& so_far) {
   std::erase_if(running_, [name = harness::format_case(verdict.test_case)](const Running& running) { return running.name == name; });
-  progress_.show(verdict);
-  for (const metal::Hazard& remark : verdict.remarks) {
-    const Place first{remark.first.file, remark.first.line};
-    const Place second = remark.second ? Place{remark.second->file, remark.second->line} : Place{};
-    const auto [found, is_new] = remarks_.try_emplace({remark.function, remark.kind, first, second}, Remark{remark, 0});
-    if (!is_new) found->second.what.count += remark.count;
-    ++found->second.cases;
-  }
+  // A case that fails with nothing but remarks that were shown is one of a count at the end.
+  const bool is_repetition =
+      !harness::is_success(verdict.status) && !verdict.remarks.empty() &&
+      std::ranges::all_of(verdict.faults, [](const harness::Fault& fault) { return fault.kind() == harness::FaultKind::remark; }) &&
+      remarks_.has_all(verdict.test_case.variant, verdict.remarks);
+  progress_.show(verdict, is_repetition);
+  remarks_.add(verdict.test_case.variant, harness::format_case(verdict.test_case), verdict.remarks);
   // A single case was requested for its details.
   if (so_far.selected == 1 && harness::is_success(verdict.status)) say("{}", describe_verdict(verdict, options_));
 }
@@ -66,9 +65,7 @@ std::string RunWatch::describe_unfinished() const {
 
 std::string RunWatch::describe_remarks() const {
   std::string text;
-  for (const auto& [key, remark] : remarks_)
-    text += fmt::format("remark: {} ({} times in {} case{})\n", harness::hazard_text(remark.what), remark.what.count, remark.cases,
-                        remark.cases == 1 ? "" : "s");
+  for (const harness::RemarkGroup& group : remarks_.all()) text += fmt::format("remark: {}\n", harness::text_of(group));
   return text;
 }
 

@@ -4,15 +4,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include "cli/console.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
+#include "harness/findings/remarks.h"
 #include "harness/process/runner.h"
 
 namespace assay::cli {
@@ -32,7 +30,7 @@ class RunWatch final : public harness::RunListener {
   // The cases killed by stopping the run at once, one per line; empty otherwise.
   [[nodiscard]] std::string describe_unfinished() const;
 
-  // Remarks of policy `checked` that are not defects: one line per place, over all cases.
+  // Remarks of policy `checked`: one line for each group of similar ones, over all cases.
   [[nodiscard]] std::string describe_remarks() const;
 
  private:
@@ -47,12 +45,7 @@ class RunWatch final : public harness::RunListener {
   const InterruptGuard& interrupt_;
   Progress progress_;
   std::vector<Running> running_;
-  struct Remark {
-    metal::Hazard what;
-    std::size_t cases = 0;
-  };
-  using Place = std::pair<std::string, std::uint32_t>;
-  std::map<std::tuple<std::string, metal::HazardKind, Place, Place>, Remark> remarks_;  // by function, kind and places
+  harness::RemarkGroups remarks_;
 };
 
 // kExitInternal, kExitFailed or kExitPassed, by the worst verdict of the summary.

@@ -186,6 +186,23 @@ void restrict_to_base(Workspace& workspace, const Options& options) {
 
 bool is_strict(const Options& options) { return options.strict || !options.trust.empty(); }
 
+Options with_strict_policy(Options options) {
+  if (!is_strict(options) || options.device != Options{}.device) return options;
+  if (options.is_policy_chosen && options.policy != "checked")
+    throw std::invalid_argument(fmt::format(
+        "--strict needs --policy checked, because policy {} sees no remarks, which fail a case under --strict: omit --policy {}",
+        options.policy, options.policy));
+  options.policy = "checked";
+  return options;
+}
+
+std::string strict_note(const Options& options) {
+  if (!is_strict(options)) return {};
+  return options.device == Options{}.device
+             ? "strict: policy checked, and a case with a remark fails"
+             : "strict: on a GPU no remarks are seen; run the cases on the simulator too, where a remark fails a case";
+}
+
 kernels::CompileSettings compile_settings(const Options& options) {
   kernels::CompileSettings settings;
   for (const std::string& folder : options.includes) settings.include_directories.push_back(kernels::parse_include_directory(folder));
@@ -326,6 +343,7 @@ harness::RunOptions run_options(const Options& options) {
   result.execution.expectations = harness::expectations_in_cache();
   result.jobs = job_count(options);
   result.fail_fast = options.fail_fast;
+  result.remarks_fail = is_strict(options);
   result.timeout = std::chrono::duration<double>(options.timeout);
   constexpr double kGiB = 0x1p30;
   const double machine = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));

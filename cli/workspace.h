@@ -16,6 +16,11 @@ namespace assay::cli {
 // Whether the kernel under test may excuse nothing by its own description: --strict, or --trust.
 [[nodiscard]] bool is_strict(const Options& options);
 
+// The options with what --strict implies for commands that run cases on the simulator: policy `checked`, without which no remark is seen.
+// Throws std::invalid_argument if another policy was asked for. On a GPU nothing changes, and `strict_note` says so.
+[[nodiscard]] Options with_strict_policy(Options options);
+[[nodiscard]] std::string strict_note(const Options& options);
+
 struct Workspace {
   std::vector<kernels::Variant> catalogue;  // our variants; the user's kernel replaces one of the same name
   std::string user_variant;                 // name of the --kernel; empty without one

@@ -31,12 +31,14 @@ bool is_defect(HazardKind kind) {
 
 void merge(std::vector<Hazard>& hazards, Hazard hazard) {
   const auto equal = std::find_if(hazards.begin(), hazards.end(), [&](const Hazard& other) {
-    return other.kind == hazard.kind && other.function == hazard.function && other.first == hazard.first && other.second == hazard.second;
+    return other.kind == hazard.kind && other.function == hazard.function && other.first == hazard.first && other.second == hazard.second &&
+           other.lacks_line == hazard.lacks_line;
   });
   if (equal == hazards.end()) {
     hazards.push_back(std::move(hazard));
   } else {
     equal->count += hazard.count;
+    equal->written |= hazard.written;
   }
 }
 

@@ -40,7 +40,10 @@ struct Hazard {
   SourceLocation first;
   std::optional<SourceLocation> second;
   std::uint64_t count = 1;
+  bool lacks_line = false;    // of an invalid access: its line is not known, and `first` is the kernel's
+  std::uint32_t written = 0;  // memory beside which it wrote: bit i is buffer i, bit 31 is threadgroup memory; 0: not known
 };
+inline constexpr std::uint32_t kWroteBesideThreadgroupMemory = std::uint32_t{1} << 31U;
 
 // Adds a hazard, or adds its count to that of an equal one (same kind, function and places).
 void merge(std::vector<Hazard>& hazards, Hazard hazard);

@@ -17,6 +17,7 @@
 #include "reports/replay.h"
 #include "reports/robustness.h"
 #include "reports/run_findings.h"
+#include "reports/triage_record.h"
 
 namespace assay::reports {
 namespace {
@@ -93,14 +94,38 @@ Json json_of(const harness::RunRecord& run, std::span<const CaseRecord> cases) {
   return json;
 }
 
-Json json_of(std::span<const RunFinding> findings) {
-  return json_list(findings, [](const RunFinding& finding) -> Json {
-    return {{"variant", finding.variant},
-            {"status", finding.status},
-            {"fails", finding.is_failure},
-            {"smallest", finding.smallest},
-            {"ratio", number(finding.largest_ratio)},
-            {"members", finding.members}};
+Json json_of(std::span<const RunFinding> findings, const harness::RunRecord& run, std::span<const CaseRecord> cases) {
+  return json_list(findings, [&](const RunFinding& finding) {
+    Json json = {{"variant", finding.variant},
+                 {"status", finding.status},
+                 {"fails", finding.is_failure},
+                 {"smallest", finding.smallest},
+                 {"ratio", number(finding.largest_ratio)},
+                 {"members", finding.members}};
+    if (const auto causes = causes_of(run.findings, cases, finding.members); !causes.empty()) json["causes"] = causes;
+    return json;
+  });
+}
+
+// The first excerpt alone: `assay triage` prints every suspected line.
+Json cause_json(const harness::FindingRecord& cause) {
+  return {{"text", headline_of(cause)},
+          {"evidence", cause.evidence},
+          {"cases", cause.cases.size()},
+          {"failing", cause.failing},
+          {"replay", cause.replay},
+          {"place", place_of(cause)},
+          {"why", cause.suspects.empty() ? std::string() : cause.suspects.front().why},
+          {"excerpt", cause.suspects.empty() ? std::string() : cause.suspects.front().excerpt},
+          {"diff", cause.diff}};
+}
+
+// The index of the cause of each case; null without one.
+Json cause_column(const std::vector<harness::FindingRecord>& findings, std::span<const CaseRecord> cases) {
+  const auto causes = causes_by_case(findings);
+  return json_list(cases, [&](const CaseRecord& record) {
+    const auto found = causes.find(record.name);
+    return found == causes.end() ? Json() : Json(found->second);
   });
 }
 
@@ -168,15 +193,22 @@ std::string page_data(const harness::RunRecord& run, std::span<const CaseRecord>
     columns["faulty"].push_back(elements.faulty);
     columns["seconds"].push_back(rounded(record.simulator_seconds));
   }
-  return text_of(
-      {{"run", json_of(run, cases)},
-       {"words", std::move(words).take()},
-       {"findings", json_of(run_findings(cases))},
-       {"statements", json_list(statements(cases), [](const Statement& it) -> Json { return {statement_text(it), it.failed != 0}; })},
-       {"omissions", json_list(omissions_of(cases), omissions_json)},
-       {"cases", std::move(columns)},
-       {"axes", axes_of(cases)},
-       {"counters", counters_of(cases)}});
+  Json json = {
+      {"run", json_of(run, cases)},
+      {"words", std::move(words).take()},
+      {"findings", json_of(run_findings(cases), run, cases)},
+      {"statements", json_list(statements(cases), [](const Statement& it) -> Json { return {statement_text(it), it.failed != 0}; })},
+      {"omissions", json_list(omissions_of(cases), omissions_json)},
+      {"cases", std::move(columns)},
+      {"axes", axes_of(cases)},
+      {"counters", counters_of(cases)}};
+  if (!run.findings.empty()) {
+    json["causes"] = json_list(run.findings, cause_json);
+    json["cause_of"] = cause_column(run.findings, cases);
+  }
+  if (const auto remarks = remark_groups(cases); !remarks.empty())
+    json["remarks"] = json_list(remarks, [](const harness::RemarkGroup& group) { return harness::text_of(group); });
+  return text_of(json);
 }
 
 std::string page_details(std::span<const CaseRecord> cases) {
@@ -205,6 +237,7 @@ std::string page_details(std::span<const CaseRecord> cases) {
       details["worst"].push_back({worst.index, number(worst.expected), number(worst.actual), rounded(worst.bound), number(worst.ratio),
                                   static_cast<int>(worst.fault)});
     for (const metal::Hazard& hazard : record.hazards) details["hazards"].push_back({harness::hazard_text(hazard), hazard.count});
+    for (const metal::Hazard& remark : record.remarks) details["remarks"].push_back({harness::hazard_text(remark), remark.count});
     for (const harness::StageVerdict& stage : record.stages)
       details["stages"].push_back({stage.name, stage.is_judged, stage.passed, harness::reason_of(stage), stage.judgement.compared,
                                    number(stage.judgement.max_ratio)});

@@ -16,6 +16,7 @@ namespace assay::reports {
 // {"run": {...}, "words": [...], "findings": [...],
 //  "cases": {"name", "variant", "family", "fixture", "status", "reason", "note", "replay", "seed", "ratio", "sharpness", "compared",
 //            "faulty", "seconds": [...] each},
+//  "causes"?, "cause_of"?: what triage found, and the index of the cause for each case or null; "remarks"?: groups of similar ones
 //  "axes": {family: {axis: [a value per case of the family]}}, "counters": {name: [...]}}
 // "replay" is what follows the case's name in the line that repeats it; "sharpness" the median of bound / magnitude; "seconds" those of the
 // simulator. A counter that no case has is left out.
@@ -24,7 +25,7 @@ namespace assay::reports {
 inline constexpr std::size_t kDetailsPerPart = 256;
 
 // [{"figures": {...}, "schedules", "digest", "row_length", "worst"?: [[element, expected, actual, bound, ratio, fault]], "hazards"?,
-// "stages"?,
+// "remarks"?, "stages"?,
 //   "known"?}], one per case.
 [[nodiscard]] std::string page_details(std::span<const harness::CaseRecord> cases);
 

@@ -79,6 +79,12 @@ std::string outcome_text(const harness::RunRecord& run) {
   return run.stopped ? text + ", and the run was stopped before every case had run" : text;
 }
 
+std::vector<harness::RemarkGroup> remark_groups(std::span<const CaseRecord> cases) {
+  harness::RemarkGroups groups;
+  for (const CaseRecord& record : cases) groups.add(record.variant, record.name, record.remarks);
+  return groups.all();
+}
+
 std::vector<RunFinding> run_findings(std::span<const CaseRecord> cases) {
   std::map<Key, std::size_t> places;
   std::vector<RunFinding> findings;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/findings/remarks.h"
 #include "harness/ledger/ledger.h"
 
 namespace assay::reports {
@@ -33,6 +34,9 @@ struct RunFinding {
   std::size_t smallest = 0;          // of these, by harness::size_of(); the first of several
   double largest_ratio = 0;          // error / bound, of any output element
 };
+
+// Remarks of policy `checked`: similar ones of all cases of a variant as one.
+[[nodiscard]] std::vector<harness::RemarkGroup> remark_groups(std::span<const harness::CaseRecord> cases);
 
 // Failures first, then known failures, then skipped cases; larger groups first.
 [[nodiscard]] std::vector<RunFinding> run_findings(std::span<const harness::CaseRecord> cases);

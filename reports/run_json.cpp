@@ -10,32 +10,18 @@
 #include "reports/cost_counters.h"
 #include "reports/executed_on.h"
 #include "reports/figures.h"
+#include "reports/finding_json.h"
 #include "reports/json_text.h"
 #include "reports/replay.h"
 #include "reports/robustness.h"
 #include "reports/run_findings.h"
+#include "reports/triage_record.h"
 
 namespace assay::reports {
 namespace {
 
 using harness::CaseRecord;
 using Json = nlohmann::ordered_json;
-
-const char* fault_name(harness::ElementFault fault) {
-  switch (fault) {
-    case harness::ElementFault::above_bound:
-      return "above_bound";
-    case harness::ElementFault::not_written:
-      return "not_written";
-    case harness::ElementFault::nan:
-      return "nan";
-    case harness::ElementFault::infinite:
-      return "infinite";
-    case harness::ElementFault::none:
-      break;
-  }
-  return "none";
-}
 
 Json json_of(const harness::RunRecord& run) {
   const harness::RunDescription& test_case = run.description;
@@ -114,6 +100,16 @@ Json findings_of(std::span<const CaseRecord> cases) {
   });
 }
 
+Json remarks_of(std::span<const CaseRecord> cases) {
+  return json_list(remark_groups(cases), [](const harness::RemarkGroup& group) -> Json {
+    return {{"variant", group.variant},       {"kind", metal::to_string(group.first.kind)},
+            {"file", group.first.first.file}, {"line", group.first.first.line},
+            {"functions", group.functions},   {"count", group.first.count},
+            {"cases", group.cases},           {"first_case", group.case_name},
+            {"text", harness::text_of(group)}};
+  });
+}
+
 Json statements_of(std::span<const CaseRecord> cases) {
   return json_list(statements(cases), [](const Statement& it) -> Json {
     return {{"variant", it.variant},      {"omission", it.id},     {"ability", it.ability},
@@ -160,20 +156,6 @@ Json judgement_of(const CaseRecord& record) {
           {"logic_over_bound", json_number(record.logic_ratio)}};
 }
 
-Json worst_of(const CaseRecord& record) {
-  const std::size_t row_length = std::max<std::size_t>(record.row_length, 1);
-  return json_list(record.judgement.worst, [&](const harness::WorstElement& worst) -> Json {
-    return {{"element", worst.index},
-            {"row", worst.index / row_length},
-            {"coordinate", worst.index % row_length},
-            {"expected", json_number(worst.expected)},
-            {"actual", json_number(worst.actual)},
-            {"bound", json_number(worst.bound)},
-            {"error_over_bound", json_number(worst.ratio)},
-            {"fault", fault_name(worst.fault)}};
-  });
-}
-
 Json counters_of(const CaseRecord& record) {
   Json json = Json::object();
   for (const ExecutionCounter& counter : kExecutionCounters) json[counter.key] = record.counters.*counter.value;
@@ -202,7 +184,7 @@ Json json_of(const harness::RunRecord& run, const CaseRecord& record) {
                {"counters", counters_of(record)}};
   for (const auto& [axis, value] : record.axes) json["axes"][axis] = value;
   // Rare members are omitted if they are empty.
-  if (!judgement.worst.empty()) json["worst"] = worst_of(record);
+  if (!judgement.worst.empty()) json["worst"] = worst_json(judgement.worst, record.row_length);
   if (!record.known.empty()) json["known_findings"] = record.known;
   for (const metal::Hazard& hazard : record.hazards)
     json["hazards"].push_back(Json{{"kind", metal::to_string(hazard.kind)},
@@ -224,14 +206,18 @@ Json json_of(const harness::RunRecord& run, const CaseRecord& record) {
 }  // namespace
 
 std::string run_json(const harness::RunRecord& run, std::span<const CaseRecord> cases) {
-  Json json = {{"format", "assay-report"},
-               {"version", kReportVersion},
-               {"run", json_of(run)},
-               {"summary", summary_of(run, cases)},
-               {"findings", findings_of(cases)},
-               {"statements", statements_of(cases)},
-               {"omissions", omissions_json(cases)},
-               {"cases", json_list(cases, [&](const CaseRecord& record) { return json_of(run, record); })}};
+  const Json remarks = remarks_of(cases);
+  const auto causes = causes_by_case(run.findings);
+  const auto case_json = [&](const CaseRecord& record) {
+    Json json = json_of(run, record);
+    if (const auto cause = causes.find(record.name); cause != causes.end()) json["cause"] = cause->second;
+    return json;
+  };
+  Json json = {{"format", "assay-report"},           {"version", kReportVersion},           {"run", json_of(run)},
+               {"summary", summary_of(run, cases)},  {"findings", findings_of(cases)},      {"statements", statements_of(cases)},
+               {"omissions", omissions_json(cases)}, {"cases", json_list(cases, case_json)}};
+  if (!run.findings.empty()) json["causes"] = json_list(run.findings, finding_json);
+  if (!remarks.empty()) json["remarks"] = remarks;
   return json_text(json);
 }
 

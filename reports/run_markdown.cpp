@@ -17,6 +17,7 @@
 #include "reports/replay.h"
 #include "reports/robustness.h"
 #include "reports/run_findings.h"
+#include "reports/triage_record.h"
 
 namespace assay::reports {
 namespace {
@@ -47,9 +48,34 @@ std::string finding_text(const harness::RunRecord& run, std::span<const CaseReco
   const CaseRecord& smallest = cases[finding.smallest];
   const std::string reason = smallest.status ? harness::reason_of(smallest) : "the run was stopped before there was a verdict";
   const bool is_alone = finding.members.size() == 1;
-  return fmt::format("### {}, {}: {}{}\n\n{}{}\n\n{}\n{}", prose(finding.variant), finding.status, is_alone ? "" : "in the smallest case, ",
-                     prose(reason), plural(finding.members.size(), "case"),
-                     is_alone ? ":" : "; the smallest:", command_block(replay_line(run, smallest)), element_rows(smallest));
+  std::string causes;
+  for (const std::size_t cause : causes_of(run.findings, cases, finding.members))
+    causes += fmt::format("Cause {}: {}\n\n", cause + 1, prose(headline_of(run.findings[cause])));
+  return fmt::format("### {}, {}: {}{}\n\n{}{}\n\n{}\n{}{}", prose(finding.variant), finding.status,
+                     is_alone ? "" : "in the smallest case, ", prose(reason), plural(finding.members.size(), "case"),
+                     is_alone ? ":" : "; the smallest:", command_block(replay_line(run, smallest)), element_rows(smallest), causes);
+}
+
+// What triage found: class, line, excerpt and diff of each cause.
+std::string cause_text(const harness::FindingRecord& cause, std::size_t number) {
+  std::string text = fmt::format("#### Cause {}: {}\n\n{} of {} failing cases of {} {} this cause; the smallest case:\n\n{}\n", number,
+                                 prose(headline_of(cause)), cause.cases.size(), cause.failing, prose(cause.variant),
+                                 cause.cases.size() == 1 ? "has" : "have", command_block(cause.replay));
+  for (const std::string& sentence : cause.evidence) text += fmt::format("- {}\n", prose(sentence));
+  if (!cause.evidence.empty()) text += "\n";
+  if (!cause.suspects.empty())
+    text += fmt::format("{}:\n\n{}\n", prose(place_of(cause)), code_block(cause.suspects.front().excerpt, "metal"));
+  if (!cause.diff.empty()) text += fmt::format("Repaired by:\n\n{}\n", code_block(cause.diff, "diff"));
+  return text;
+}
+
+std::string remarks_text(std::span<const CaseRecord> cases) {
+  const std::vector<harness::RemarkGroup> groups = remark_groups(cases);
+  if (groups.empty()) return {};
+  std::string text = "### Remarks\n\n";
+  for (std::size_t i = 0; i < std::min(kMostNotes, groups.size()); ++i) text += fmt::format("- {}\n", prose(harness::text_of(groups[i])));
+  if (groups.size() > kMostNotes) text += fmt::format("- ... and {}\n", plural(groups.size() - kMostNotes, "further remark"));
+  return text + "\n";
 }
 
 struct VariantRow {
@@ -123,6 +149,8 @@ std::string run_markdown(const harness::RunRecord& run, std::span<const CaseReco
   for (std::size_t i = 0; i < std::min(kMostFindings, findings.size()); ++i) document.add(finding_text(run, cases, findings[i]));
   if (findings.size() > kMostFindings)
     document.add(fmt::format("... and {}.\n\n", plural(findings.size() - kMostFindings, "further finding")));
+  for (std::size_t i = 0; i < std::min(kMostFindings, run.findings.size()); ++i) document.add(cause_text(run.findings[i], i + 1));
+  document.add(remarks_text(cases));
   document.add("### Variants\n\n" + variant_table(cases));
   const std::vector<std::string>& notes = run.description.notes;
   for (std::size_t i = 0; i < std::min(kMostNotes, notes.size()); ++i) document.add(fmt::format("- {}\n", prose(notes[i])));

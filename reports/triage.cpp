@@ -4,77 +4,55 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <cmath>
 
-#include "harness/findings/fault_text.h"
+#include "harness/findings/finding_record.h"
 #include "reports/markdown_text.h"
+#include "reports/triage_record.h"
 
 namespace assay::reports {
 namespace {
 
-std::string place_of(const harness::Suspect& suspect) {
-  const std::filesystem::path file(suspect.file);
-  // Files of other variants may have the same name.
-  const std::filesystem::path folder = suspect.is_elsewhere ? file.parent_path().filename() : std::filesystem::path();
-  return fmt::format("{}:{}", (folder / file.filename()).string(), suspect.line);
-}
+using harness::FindingRecord;
 
 // A file name may contain a backtick.
-std::string place_in_prose(const harness::Suspect& suspect) {
-  const std::string place = place_of(suspect);
-  return place.find('`') == std::string::npos ? fmt::format("`{}`", place) : prose(place);
+std::string place_in_prose(const harness::SuspectRecord& suspect) {
+  const std::string place = fmt::format("{}:{}", suspect.file, suspect.line);
+  return place.find_first_of("`\n") == std::string::npos ? fmt::format("`{}`", place) : prose(place);
 }
 
-std::string headline(const harness::Finding& finding, std::size_t number) {
-  std::string text = fmt::format("## {}. {}", number, finding.classification.kind);
-  if (!finding.classification.says.empty()) text += ": " + finding.classification.says;
-  if (!finding.suspects.empty()) text += fmt::format(" ({})", prose(place_of(finding.suspects.front())));
-  return text + "\n\n";
+std::string evidence(const FindingRecord& record) {
+  std::string text = fmt::format("### Evidence\n\n**{}**", prose(record.kind));
+  if (record.evidence.size() == 1) return text + fmt::format(": {}.\n\n", prose(record.evidence.front()));
+  text += record.evidence.empty() ? ".\n\n" : ":\n\n";
+  for (const std::string& sentence : record.evidence) text += fmt::format("- {}\n", prose(sentence));
+  return record.evidence.empty() ? text : text + "\n";
 }
 
-namespace decided = harness::decided;
-
-std::string say(std::monostate) { return {}; }
-std::string say(const metal::Hazard& it) { return it.message; }
-std::string say(const std::vector<harness::Fault>& it) { return harness::reason_of(it); }
-std::string say(decided::OrderDependence) { return "output bits depend on the order of simdgroups"; }
-std::string say(decided::NeverWritten it) { return fmt::format("{} of {} faulty elements were never written", it.unwritten, it.faulty); }
-std::string say(decided::BestFit it) {
-  return fmt::format("this mistake explains {:.1f} % of the error of the failing cases", 100 * it.goodness);
-}
-std::string say(decided::Precision it) {
-  return fmt::format(
-      "without rounding the output would be right: the rounding error is {:.3g} times the bound, the logic error {:.3g} times", it.rounding,
-      it.logic);
-}
-std::string say(decided::NoFit) { return "no known mistake explains half of the error"; }
-
-std::string fits(const harness::Classification& classification) {
-  std::string text = "### Known mistakes\n\n";
-  text += fmt::format("**{}**", classification.kind);
-  const std::string evidence = std::visit([](const auto& it) { return say(it); }, classification.decided);
-  if (!evidence.empty()) text += ": " + evidence;
-  text += ".\n\n";
-  if (classification.fits.empty()) return text;
-  text +=
+std::string fits(const FindingRecord& record) {
+  if (record.fits.empty()) return {};
+  std::string text =
+      "### Known mistakes\n\n"
       "| class | mistake | share of the error explained | failing cases fully explained | passing cases unaffected |\n"
       "|---|---|--:|--:|--:|\n";
-  for (const harness::Fit& fit : classification.fits) {
-    text += fmt::format("| {} | {} | {:.1f} % | {:.0f} % | {} |\n", fit.kind, fit.says, 100 * fit.goodness, 100 * fit.exact,
-                        fit.has_passing ? fmt::format("{:.0f} %", 100 * fit.predicted) : "none passed");
+  for (const harness::FitRecord& fit : record.fits) {
+    text += fmt::format("| {} | {} | {:.1f} % | {:.0f} % | {} |\n", prose(fit.kind), prose(fit.says), 100 * fit.explained, 100 * fit.exact,
+                        std::isnan(fit.unaffected) ? "none passed" : fmt::format("{:.0f} %", 100 * fit.unaffected));
   }
   return text + "\n";
 }
 
-std::string sources(const harness::Finding& finding) {
-  if (finding.suspects.empty()) return "### Source\n\nNo line was found.\n\n";
+std::string sources(const FindingRecord& record) {
+  if (record.suspects.empty()) return "### Source\n\nNo line was found.\n\n";
   std::string text = "### Source\n\n";
-  for (const harness::Suspect& suspect : finding.suspects) {
-    text += fmt::format("{}: {}\n\n{}\n", place_in_prose(suspect), suspect.why,
-                        code_block(fmt::format("{}", fmt::join(suspect.context, "\n")), "metal"));
-    if (!suspect.repaired.empty()) text += fmt::format("repaired:\n\n{}\n", code_block(suspect.repaired, "metal"));
-  }
+  for (const harness::SuspectRecord& suspect : record.suspects)
+    text += fmt::format("{}: {}\n\n{}\n", place_in_prose(suspect), prose(suspect.why), code_block(suspect.excerpt, "metal"));
   return text;
+}
+
+std::string repair(const FindingRecord& record) {
+  if (record.diff.empty()) return {};
+  return fmt::format("### Repair\n\nWith this change, the failing cases that were tried pass:\n\n{}\n", code_block(record.diff, "diff"));
 }
 
 std::string worst_elements(const harness::Verdict& verdict) {
@@ -100,31 +78,24 @@ std::string list_of(const std::vector<std::string>& sentences) {
 }
 
 std::string finding_text(const TriagePage& page, const harness::Finding& finding, std::size_t number) {
-  const std::string minimal = harness::format_case(finding.minimal.test_case);
-  const std::string given = harness::format_case(finding.given.test_case);
-  std::string text = headline(finding, number);
-  text += fmt::format("{} of {} failing cases {} this cause.\n\n", finding.members.size(), page.failing,
-                      finding.members.size() == 1 ? "has" : "have");
-  text += fmt::format("### Smallest case\n\n{}\n{}: {}\n\n", code_block(page.replay(minimal)), harness::to_string(finding.minimal.status),
-                      prose(harness::reason_of(finding.minimal)));
-  text +=
-      minimal == given ? std::string("This case was given; no smaller case fails in the same way") : fmt::format("Found from `{}`", given);
-  text += fmt::format(" ({} cases tried).\n\n", finding.tried);
-  if (!finding.where.empty()) text += "### Where the error occurs\n\nIn the smallest case:\n\n" + list_of(finding.where);
-  if (!finding.where_given.empty() && minimal != given) text += "In the original case:\n\n" + list_of(finding.where_given);
-  text += fits(finding.classification);
-  if (finding.split) {
-    if (const auto logic = harness::logic_of(*finding.split)) text += fmt::format("Policy shadow: {}.\n\n", harness::text_of(*logic));
-  }
-  if (!finding.hazards.empty()) {
+  const FindingRecord record = record_of(page, finding);
+  std::string text = fmt::format("## {}. {}\n\n", number, prose(headline_of(record)));
+  text += fmt::format("{} of {} failing cases {} this cause.\n\n", record.cases.size(), record.failing,
+                      record.cases.size() == 1 ? "has" : "have");
+  text += fmt::format("### Smallest case\n\n{}\n{}: {}\n\n", code_block(record.replay), record.status, prose(record.reason));
+  text += record.smallest == record.given ? std::string("This case was given; no smaller case fails in the same way")
+                                          : fmt::format("Found from `{}`", record.given);
+  text += fmt::format(" ({} cases tried).\n\n", record.tried);
+  if (!record.where.empty()) text += "### Where the error occurs\n\nIn the smallest case:\n\n" + list_of(record.where);
+  if (!record.where_given.empty() && record.smallest != record.given) text += "In the original case:\n\n" + list_of(record.where_given);
+  text += evidence(record) + fits(record);
+  if (!record.hazards.empty()) {
     text += "### Hazards\n\n";
-    std::vector<std::string> hazards;
-    for (const metal::Hazard& hazard : finding.hazards) hazards.push_back(prose(harness::hazard_text(hazard)));
-    text += list_of(hazards);
+    for (const std::string& hazard : record.hazards) text += fmt::format("- {}\n", prose(hazard));
+    text += "\n";
   }
-  text += sources(finding);
-  text += worst_elements(finding.minimal);
-  if (!finding.near.empty()) text += "### Neighbouring cases\n\n" + list_of(finding.near);
+  text += sources(record) + repair(record) + worst_elements(finding.minimal);
+  if (!record.near.empty()) text += "### Neighbouring cases\n\n" + list_of(record.near);
   return text;
 }
 

@@ -15,11 +15,13 @@
 #include "families/described_launch.h"
 #include "fixtures/hdf5_file.h"
 #include "harness/cases/suite.h"
+#include "harness/execute/access_lines.h"
 #include "harness/execute/constant_tables.h"
 #include "harness/execute/execute_job.h"
 #include "harness/execute/execute_once.h"
 #include "harness/execute/job_memory.h"
 #include "harness/findings/fault_text.h"
+#include "harness/findings/remarks.h"
 #include "kernels/axis_text.h"
 #include "metal/devices/simulator.h"
 #include "metal/errors.h"
@@ -35,8 +37,9 @@ void conclude(Verdict& verdict) {
     const metal::Hazard& first = verdict.hazards.front();
     verdict.status = Status::hazard;
     // Faults that were found during execution come after the hazard.
-    verdict.faults.insert(verdict.faults.begin(),
-                          fault::Hazard{first.kind, first.function, first.message, first.first, verdict.judgement.passed()});
+    verdict.faults.insert(verdict.faults.begin(), fault::Hazard{first.kind, first.function, first.message,
+                                                                first.lacks_line ? metal::SourceLocation{first.first.file} : first.first,
+                                                                verdict.judgement.passed()});
     verdict.faults.insert(verdict.faults.end(), wrong.begin(), wrong.end());
   } else if (!verdict.faults.empty() || !wrong.empty()) {
     verdict.status = Status::failed;
@@ -232,6 +235,20 @@ void compare_values(const PreparedVariant& prepared, const Outcome& first, const
   verdict.faults = {fault::Misfit{axis, fmt::format("the kernel supports no other value of {}", axis)}};
 }
 
+// Some invalid accesses show without their line (docs/COMMANDS.md): the case runs once more under the policy that knows lines. A case that
+// is too expensive for several schedules is too expensive for that, which takes many times as long.
+void find_lines(const PreparedVariant& prepared, const Case& test_case, const ExecutionOptions& options, const metal::Schedule& schedule,
+                Verdict& verdict) {
+  if (options.policy == metal::Policy::checked || options.device.is_gpu() || options.returned || !any_lacks_line(verdict.hazards)) return;
+  if (test_case.family->work(test_case.values) > kRepeatedWork) return;
+  ExecutionOptions again = options;
+  again.policy = metal::Policy::checked;
+  again.explain = again.keep_output = again.keep_bits = false;
+  again.rounded_line.reset();
+  Kept kept;
+  take_lines(verdict.hazards, execute_once(prepared, test_case, again, schedule, kept).verdict.hazards);
+}
+
 }  // namespace
 
 // Long because each kind of exception has a status of its own.
@@ -288,6 +305,7 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& test_case, con
     outcome.birth = std::move(report.birth);
     std::ranges::partition_copy(report.hazards, std::back_inserter(verdict.hazards), std::back_inserter(verdict.remarks),
                                 [](const metal::Hazard& hazard) { return metal::is_defect(hazard.kind); });
+    find_lines(prepared, test_case, options, schedule, verdict);
     verdict.counters = report.counters;
     if (options.policy == metal::Policy::checked) {
       verdict.cost.emplace();
@@ -331,6 +349,8 @@ Outcome execute_with_output(const PreparedVariant& prepared, const Case& test_ca
     const double oracle_seconds = verdict.oracle_seconds + other.verdict.oracle_seconds;
     const double simulator_seconds = verdict.simulator_seconds + other.verdict.simulator_seconds;
     compare(first, other, verdict);
+    take_remarks(verdict, first.verdict.remarks);
+    take_remarks(verdict, other.verdict.remarks);
     verdict.oracle_seconds = oracle_seconds;
     verdict.simulator_seconds = simulator_seconds;
     if (verdict.schedules != first.verdict.schedules) break;

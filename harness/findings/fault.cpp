@@ -1,6 +1,8 @@
 // Names and compares faults, and derives them from judgements.
 #include "harness/findings/fault.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -48,6 +50,7 @@ constexpr std::array<std::string_view, kFaultKinds> kNames = {"above bound",
                                                               "broken claim",
                                                               "not required",
                                                               "device fault",
+                                                              "remark",
                                                               "told"};
 
 // NaNs are equal if their bits are.
@@ -156,6 +159,8 @@ std::string places_of(const std::vector<fault::Finding>& findings) {
 // Kinds with a single possible subject.
 std::string subject(const auto&) { return {}; }
 std::string subject(const fault::Mistrusted& it) { return std::string(to_string(it.why)); }
+// The same remark at another line has another cause.
+std::string subject(const fault::Remark& it) { return fmt::format("{} {}:{}", metal::to_string(it.hazard), it.place.file, it.place.line); }
 std::string subject(const fault::Hazard& it) { return std::string(metal::to_string(it.hazard)); }
 std::string subject(const fault::InputWritten& it) { return it.argument; }
 std::string subject(const fault::BrokenPromise& it) {

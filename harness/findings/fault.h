@@ -59,6 +59,7 @@ enum class FaultKind : std::uint8_t {
   broken_claim,
   not_required,
   device_fault,
+  remark,
   told,
 };
 
@@ -250,6 +251,13 @@ struct DeviceFault {
   std::string function;
   std::string error;  // the driver's name and description of it
 };
+// The first of Verdict::remarks, in a run in which remarks fail a case.
+struct Remark {
+  metal::HazardKind hazard = metal::HazardKind::simdgroup_race;
+  std::string function, message;
+  metal::SourceLocation place;
+  std::uint64_t others = 0;  // further remarks of the case
+};
 // The text of a fault in a ledger of an older assay.
 struct Told {
   std::string text;
@@ -264,7 +272,7 @@ using FaultDetails =
                  fault::NoFunction, fault::Misfit, fault::UnusableFile, fault::InternalFailure, fault::Killed, fault::Exited,
                  fault::OutOfMemory, fault::ClosedChannel, fault::Vanished, fault::MalformedVerdict, fault::Timeout, fault::MemoryLimit,
                  fault::KnownFinding, fault::LikeKnownFinding, fault::StaleFinding, fault::MissingFinding, fault::BeyondFinding,
-                 fault::OtherBits, fault::BrokenClaim, fault::NotRequired, fault::DeviceFault, fault::Told>;
+                 fault::OtherBits, fault::BrokenClaim, fault::NotRequired, fault::DeviceFault, fault::Remark, fault::Told>;
 inline constexpr std::size_t kFaultKinds = std::variant_size_v<FaultDetails>;
 static_assert(kFaultKinds == static_cast<std::size_t>(FaultKind::told) + 1, "every kind has its details, and the other way round");
 

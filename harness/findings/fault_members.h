@@ -62,6 +62,7 @@ constexpr auto member_names(Of<fault::OtherBits>) { return std::array{"axis", "f
 constexpr auto member_names(Of<fault::BrokenClaim>) { return std::array{"place", "claim", "ability"}; }
 constexpr auto member_names(Of<fault::NotRequired>) { return std::array{"ability"}; }
 constexpr auto member_names(Of<fault::DeviceFault>) { return std::array{"function", "error"}; }
+constexpr auto member_names(Of<fault::Remark>) { return std::array{"hazard", "function", "message", "place", "others"}; }
 constexpr auto member_names(Of<fault::Told>) { return std::array{"text"}; }
 
 template <typename T>

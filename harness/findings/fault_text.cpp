@@ -197,6 +197,12 @@ std::string say(const fault::OtherBits& it) {
 std::string say(const fault::BrokenClaim& it) {
   return fmt::format("{}: the claim '{}' is not true, the kernel does not {}", it.place, it.claim, it.ability);
 }
+std::string say(const fault::Remark& it) {
+  const std::string others =
+      it.others == 0 ? std::string() : fmt::format(", and {} further remark{}", it.others, it.others == 1 ? "" : "s");
+  return fmt::format("a remark, which fails a case under --strict: {}{}",
+                     hazard_text({it.hazard, it.function, it.message, it.place, {}, 1}), others);
+}
 std::string say(const fault::NotRequired& it) { return fmt::format("the kernel does not {} (not required by the contract)", it.ability); }
 std::string say(const fault::Told& it) { return it.text; }
 
@@ -235,8 +241,8 @@ std::string hazard_text(const metal::Hazard& hazard) {
   const std::string kind = fmt::format("{}: ", metal::to_string(hazard.kind));
   if (message.starts_with(place)) message.remove_prefix(place.size());
   if (message.starts_with(kind)) message.remove_prefix(kind.size());
-  return fmt::format("{}{} in {}: {}", hazard.first.line == 0 ? std::string() : place, metal::to_string(hazard.kind), hazard.function,
-                     message);
+  return fmt::format("{}{} in {}: {}", hazard.first.line == 0 || hazard.lacks_line ? std::string() : place, metal::to_string(hazard.kind),
+                     hazard.function, message);
 }
 
 std::string text_of(const FaultDetails& details) {

@@ -27,8 +27,8 @@ void fields(auto& archive, base::OneOf<SourceLocation> auto& value) {
 }
 
 void fields(auto& archive, base::OneOf<Hazard> auto& value) {
-  auto& [kind, function, message, first, second, count] = value;
-  each(archive, kind, function, message, first, second, count);
+  auto& [kind, function, message, first, second, count, lacks_line, written] = value;
+  each(archive, kind, function, message, first, second, count, lacks_line, written);
 }
 
 void fields(auto& archive, base::OneOf<ExecutionCounters> auto& value) {

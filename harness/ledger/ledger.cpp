@@ -215,6 +215,7 @@ void Ledger::copy_cases(const Ledger& from, RunId source, RunId run) {
         if (from.store_->is_sealed(source, name)) store_->seal(run, name);
       }
     }
+    store_->copy_findings(*from.store_, source, run);
     transaction.commit();
   } catch (...) {
     Statement(database, "DETACH other").run();
@@ -258,12 +259,14 @@ void Ledger::record(RunId run, const Verdict& verdict) {
     store_->add_stage->bind(run, name, stage.name, stage.is_judged, stage.passed, "", stage.judgement.compared, stage.judgement.max_ratio)
         .run();
   }
-  for (std::size_t i = 0; i < verdict.hazards.size(); ++i) {
-    const metal::Hazard& h = verdict.hazards[i];
-    store_->add_hazard
-        ->bind(run, name, i, metal::to_string(h.kind), h.function, h.message, h.first.file, h.first.line,
-               h.second ? h.second->file : std::string(), h.second ? h.second->line : 0U, h.count)
-        .run();
+  std::size_t rank = 0;
+  for (const std::vector<metal::Hazard>* list : {&verdict.hazards, &verdict.remarks}) {
+    for (const metal::Hazard& h : *list) {
+      store_->add_hazard
+          ->bind(run, name, rank++, metal::to_string(h.kind), h.function, h.message, h.first.file, h.lacks_line ? 0U : h.first.line,
+                 h.second ? h.second->file : std::string(), h.second ? h.second->line : 0U, h.count)
+          .run();
+    }
   }
   if (const std::optional<metal::Cost>& c = verdict.cost) {
     store_->add_cost

@@ -1,6 +1,6 @@
 // The ledger: a SQLite database of runs, with the verdict and the figures of every case, including those that passed.
 //
-// Schema, version 5 (PRAGMA user_version; application_id 0x41535359, "ASSY"):
+// Schema, version 6 (PRAGMA user_version; application_id 0x41535359, "ASSY"):
 //
 //   run      id, started, finished (UTC, ISO 8601; NULL while it runs or if it was killed), command (for people to read),
 //            replay_options (up to version 3: the words of replay_word, in one line), version, machine, suite_seed, schedule ('': each
@@ -25,8 +25,15 @@
 //   stage    run, name, stage, is_judged, passed, reason (up to version 3, else ''), compared, max_ratio
 //   fault    run, name, stage ('': the verdict itself), rank (in the order of output), kind (harness/findings/fault.h), schedule
 //   fault_value  run, name, stage, rank, key, value     the values of a fault: "count", "place.line", "places[0].first"
-//   hazard   run, name, rank, kind, function, message, file, line, second_file, second_line, count
+//   hazard   run, name, rank, kind, function, message, file, line (0: not known), second_file, second_line, count     since version 6 also
+//            remarks: the kinds that metal::is_defect() excludes
 //   cost     run, name, the figures of metal::Cost     with policy `checked`, which counts them
+//   finding  run, rank (from 0), variant, class, says, smallest, status, reason, replay, given, tried, failing, diff, seal (hex: hash of
+//   all
+//            that the ledger holds of the finding and of the run's seal, with the user's key)     causes that `--triage` found
+//   finding_line     run, rank, part ("case", "evidence", "where", "where_given", "hazard", "near"), place (from 0), text
+//   finding_fit      run, rank, place, class, says, explained, exact, unaffected     known mistakes that were compared
+//   finding_suspect  run, rank, place, file, line, why, excerpt     (harness/findings/finding_record.h has the meanings)
 //
 // Errors, bounds and ratios are in the units of the output; ratio = error / bound; a NaN is NULL. `axes` is for queries:
 //   SELECT axes->>'nwg', max(max_ratio) FROM verdict WHERE run = 7 GROUP BY 1;
@@ -34,7 +41,8 @@
 //
 // Values that an older version did not store are NULL. Version 1 had neither note nor run.outside_limits and verdict.note. Version 2 had
 // neither source nor cost, nor the columns from run.policy and verdict.known on. Version 3 had neither fault nor replay_word. Version 4
-// had neither seals nor run.weaker_accuracy. Opening a file of an older version for writing upgrades it to version 5 and keeps its runs;
+// had neither seals nor run.weaker_accuracy. Version 5 had no finding, and no remarks. Opening a file of an older version for writing
+// upgrades it to version 6 and keeps its runs;
 // opening it for reading leaves it unchanged. Seals are verified before a run is continued. A run that another user, or an older assay,
 // recorded can be read, reported and merged.
 // The file uses write-ahead logging: a verdict is stored once record() has returned, even if the process is killed afterwards.
@@ -51,6 +59,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/findings/finding_record.h"
 #include "harness/findings/verdict.h"
 #include "harness/ledger/sqlite.h"
 #include "harness/process/runner.h"
@@ -98,9 +107,10 @@ struct RunRecord {
   RunDescription description;
   std::string started, finished;  // UTC, ISO 8601; `finished` is empty if the run did not finish
   bool stopped = false;
-  std::size_t verdicts = 0;  // cases with a verdict
-  std::size_t failures = 0;  // of these, neither passed, known nor skipped
-  std::string digest;        // hex; empty until `finished`
+  std::size_t verdicts = 0;                  // cases with a verdict
+  std::size_t failures = 0;                  // of these, neither passed, known nor skipped
+  std::string digest;                        // hex; empty until `finished`
+  std::vector<FindingRecord> findings = {};  // of triage; only Ledger::run() reads them
 };
 
 // One case in the ledger. `status` is empty if the run ended before the case had a verdict.
@@ -116,6 +126,7 @@ struct CaseRecord {
   Judgement judgement;  // `worst` only if the case did not pass
   std::vector<StageVerdict> stages;
   std::vector<metal::Hazard> hazards;
+  std::vector<metal::Hazard> remarks;
   std::vector<std::string> known;
   bool is_internal = false;
   metal::ExecutionCounters counters;
@@ -149,6 +160,9 @@ class Ledger {
   // Throws std::invalid_argument if the case was never started.
   void record(RunId run, const Verdict& verdict);
   void finish(RunId run, const Summary& summary);
+  // Stores what triage found in the place of earlier findings of the run. Throws std::invalid_argument if a case of a finding is none of
+  // the run.
+  void record_findings(RunId run, std::span<const FindingRecord> findings);
   // Continues a run that was killed or stopped: further cases join it, and it counts as unfinished again. Throws LedgerError if the
   // process that writes it is still running.
   void take_up(RunId run);
@@ -176,6 +190,7 @@ class Ledger {
 
  private:
   struct Store;
+  [[nodiscard]] std::vector<FindingRecord> findings(RunId id) const;
   explicit Ledger(std::unique_ptr<Store> store);
   std::unique_ptr<Store> store_;
 };

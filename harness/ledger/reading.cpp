@@ -145,6 +145,7 @@ RunRecord Ledger::run(RunId id) const {
   if (!select.step()) throw LedgerError(fmt::format("ledger {} has no run {}", file().string(), id));
   RunRecord record = run_from(store_->database, select);
   read_lists(store_->database, record);
+  record.findings = findings(id);
   return record;
 }
 
@@ -292,7 +293,8 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
                    hazard.second->line = static_cast<std::uint32_t>(hazards.integer(7));
                  }
                  hazard.count = count_of(hazards, 8, {store_->database, id, hazards.text(0)});
-                 record_of(hazards.text(0), "hazard").hazards.push_back(std::move(hazard));
+                 CaseRecord& record = record_of(hazards.text(0), "hazard");
+                 (metal::is_defect(hazard.kind) ? record.hazards : record.remarks).push_back(std::move(hazard));
                });
   return records;
 }

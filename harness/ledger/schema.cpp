@@ -74,6 +74,22 @@ CREATE TABLE replay_word(
 ALTER TABLE run ADD COLUMN weaker_accuracy INTEGER;
 ALTER TABLE run ADD COLUMN seal TEXT;
 ALTER TABLE verdict ADD COLUMN seal TEXT;
+)",
+                                  R"(
+CREATE TABLE finding(
+  run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, rank INTEGER NOT NULL, variant TEXT NOT NULL, class TEXT NOT NULL,
+  says TEXT NOT NULL, smallest TEXT NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL, replay TEXT NOT NULL, given TEXT NOT NULL,
+  tried INTEGER NOT NULL, failing INTEGER NOT NULL, diff TEXT NOT NULL, seal TEXT, PRIMARY KEY(run, rank)) WITHOUT ROWID;
+CREATE TABLE finding_line(
+  run INTEGER NOT NULL, rank INTEGER NOT NULL, part TEXT NOT NULL, place INTEGER NOT NULL, text TEXT NOT NULL,
+  PRIMARY KEY(run, rank, part, place), FOREIGN KEY(run, rank) REFERENCES finding(run, rank) ON DELETE CASCADE) WITHOUT ROWID;
+CREATE TABLE finding_fit(
+  run INTEGER NOT NULL, rank INTEGER NOT NULL, place INTEGER NOT NULL, class TEXT NOT NULL, says TEXT NOT NULL, explained REAL, exact REAL,
+  unaffected REAL, PRIMARY KEY(run, rank, place), FOREIGN KEY(run, rank) REFERENCES finding(run, rank) ON DELETE CASCADE) WITHOUT ROWID;
+CREATE TABLE finding_suspect(
+  run INTEGER NOT NULL, rank INTEGER NOT NULL, place INTEGER NOT NULL, file TEXT NOT NULL, line INTEGER NOT NULL, why TEXT NOT NULL,
+  excerpt TEXT NOT NULL, PRIMARY KEY(run, rank, place),
+  FOREIGN KEY(run, rank) REFERENCES finding(run, rank) ON DELETE CASCADE) WITHOUT ROWID;
 )"};
 
 // The tables that version 4 added.
@@ -81,6 +97,13 @@ const std::string kTablesOf4 = R"(
 CREATE TEMP TABLE fault(run, name, stage, rank, kind, schedule);
 CREATE TEMP TABLE fault_value(run, name, stage, rank, key, value);
 CREATE TEMP TABLE replay_word(run, rank, word);
+)";
+// The tables that version 6 added.
+const std::string kTablesOf6 = R"(
+CREATE TEMP TABLE finding(run, rank, variant, class, says, smallest, status, reason, replay, given, tried, failing, diff, seal);
+CREATE TEMP TABLE finding_line(run, rank, part, place, text);
+CREATE TEMP TABLE finding_fit(run, rank, place, class, says, explained, exact, unaffected);
+CREATE TEMP TABLE finding_suspect(run, rank, place, file, line, why, excerpt);
 )";
 // The columns that version 5 added to versions 3 and 4.
 const std::string kReading3 = R"(
@@ -111,8 +134,8 @@ constexpr std::size_t kOlder = kVersions.size() - 1;
 
 std::span<const char* const> ledger_versions() { return kVersions; }
 std::span<const std::string> ledger_readings() {
-  static const std::array<std::string, kOlder> readings = {kReading1 + kTablesOf4, kReading2 + kTablesOf4, kReading3 + kTablesOf4,
-                                                           kReading3};
+  static const std::array<std::string, kOlder> readings = {kReading1 + kTablesOf4 + kTablesOf6, kReading2 + kTablesOf4 + kTablesOf6,
+                                                           kReading3 + kTablesOf4 + kTablesOf6, kReading3 + kTablesOf6, kTablesOf6};
   return readings;
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "base/user_key.h"
 #include "harness/ledger/store.h"
@@ -22,6 +24,9 @@ constexpr std::array<Rows, 7> kRowsOfCase = {{{"verdict", ""},
                                               {"cost", ""},
                                               {"fault", "stage, rank"},
                                               {"fault_value", "stage, rank, key"}}};
+
+constexpr std::array<Rows, 4> kRowsOfFinding = {
+    {{"finding", ""}, {"finding_line", "part, place"}, {"finding_fit", "place"}, {"finding_suspect", "place"}}};
 
 // Columns that change after sealing, or say where a row stands and not what it says. A run that is merged gets seals of its own.
 bool is_sealed_column(std::string_view table, std::string_view column) {
@@ -50,9 +55,7 @@ std::string contradiction_in(const CaseRecord& record) {
 
 }  // namespace
 
-void Ledger::Store::add_rows(base::Hash& hash, std::string_view table, RunId run, const std::string* name) {
-  Statement& rows = prepared_.at(table);
-  name == nullptr ? rows.bind(run) : rows.bind(run, *name);
+void Ledger::Store::add_rows(base::Hash& hash, std::string_view table, Statement& rows) {
   while (rows.step()) {
     hash.add(table);
     for (int column = 0; column < rows.columns(); ++column) {
@@ -77,7 +80,7 @@ std::string Ledger::Store::seal_of(RunId run) {
     prepared_.try_emplace(
         table, database,
         fmt::format("SELECT * FROM {} WHERE {} = ?{}{}", table, table == "run" ? "id" : "run", order.empty() ? "" : " ORDER BY ", order));
-    add_rows(hash, table, run, nullptr);
+    add_rows(hash, table, prepared_.at(table).bind(run));
   }
   return hash.hex();
 }
@@ -88,7 +91,18 @@ std::string Ledger::Store::seal_of(RunId run, const std::string& name) {
   for (const auto& [table, order] : kRowsOfCase) {
     prepared_.try_emplace(table, database,
                           fmt::format("SELECT * FROM {} WHERE run = ? AND name = ?{}{}", table, order.empty() ? "" : " ORDER BY ", order));
-    add_rows(hash, table, run, &name);
+    add_rows(hash, table, prepared_.at(table).bind(run, name));
+  }
+  return hash.hex();
+}
+
+std::string Ledger::Store::seal_of_finding(RunId run, std::int64_t rank) {
+  base::Hash hash = base::user_seal("finding of a ledger");
+  hash.add(text("SELECT seal FROM run WHERE id = ?", run, nullptr));
+  for (const auto& [table, order] : kRowsOfFinding) {
+    prepared_.try_emplace(table, database,
+                          fmt::format("SELECT * FROM {} WHERE run = ? AND rank = ?{}{}", table, order.empty() ? "" : " ORDER BY ", order));
+    add_rows(hash, table, prepared_.at(table).bind(run, rank));
   }
   return hash.hex();
 }
@@ -108,6 +122,22 @@ void Ledger::Store::seal(RunId run, const std::string& name) {
   Statement(database, "UPDATE verdict SET seal = ?3 WHERE run = ?1 AND name = ?2").bind(run, name, seal_of(run, name)).run();
 }
 
+void Ledger::Store::seal_finding(RunId run, std::int64_t rank) {
+  Statement(database, "UPDATE finding SET seal = ?3 WHERE run = ?1 AND rank = ?2").bind(run, rank, seal_of_finding(run, rank)).run();
+}
+
+std::vector<std::int64_t> Ledger::Store::unsealed_findings(RunId run) {
+  std::vector<std::pair<std::int64_t, std::string>> found;
+  Statement select(database, "SELECT rank, coalesce(seal, '') FROM finding WHERE run = ? ORDER BY rank");
+  select.bind(run);
+  while (select.step()) found.emplace_back(select.integer(0), select.text(1));
+  std::vector<std::int64_t> unsealed;
+  for (const auto& [rank, seal] : found) {
+    if (seal != seal_of_finding(run, rank)) unsealed.push_back(rank);
+  }
+  return unsealed;
+}
+
 bool Ledger::Store::is_sealed(RunId run) { return text("SELECT seal FROM run WHERE id = ?", run, nullptr) == seal_of(run); }
 
 bool Ledger::Store::is_sealed(RunId run, const std::string& name) {
@@ -124,6 +154,8 @@ std::string Ledger::doubt_about(RunId id) const {
     if (const std::string what = contradiction_in(record); !what.empty())
       return fmt::format("the verdict on {} contradicts itself: it {}", record.name, what);
   }
+  if (const std::vector<std::int64_t> unsealed = store.unsealed_findings(id); !unsealed.empty())
+    return fmt::format("finding {} of triage is not sealed with your key: {}", unsealed.front() + 1, kWhy);
   return {};
 }
 

@@ -15,7 +15,7 @@ struct Table {
   std::string_view name;
   std::int64_t since;  // first version that has the table
 };
-constexpr std::array<Table, 11> kTables = {{{"run", 1},
+constexpr std::array<Table, 15> kTables = {{{"run", 1},
                                             {"verdict", 1},
                                             {"worst", 1},
                                             {"stage", 1},
@@ -25,7 +25,11 @@ constexpr std::array<Table, 11> kTables = {{{"run", 1},
                                             {"cost", 3},
                                             {"fault", 4},
                                             {"fault_value", 4},
-                                            {"replay_word", 4}}};
+                                            {"replay_word", 4},
+                                            {"finding", 6},
+                                            {"finding_line", 6},
+                                            {"finding_fit", 6},
+                                            {"finding_suspect", 6}}};
 
 }  // namespace
 

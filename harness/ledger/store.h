@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/hash.h"
 #include "harness/ledger/ledger.h"
@@ -42,6 +43,13 @@ struct Ledger::Store {
   [[nodiscard]] bool is_sealed(RunId run);
   [[nodiscard]] bool is_sealed(RunId run, const std::string& name);
 
+  // The same for findings, whose seals include that of their run too.
+  [[nodiscard]] std::string seal_of_finding(RunId run, std::int64_t rank);
+  void seal_finding(RunId run, std::int64_t rank);
+  [[nodiscard]] std::vector<std::int64_t> unsealed_findings(RunId run);  // ranks
+  // Adds the findings of a run of the attached database `other`, which is `from`, behind those of the run.
+  void copy_findings(Store& from, RunId source, RunId run);
+
   Database database;
   std::map<RunId, std::int64_t> ordinals;
   std::optional<Statement> start, conclude, forget_faults, add_fault, add_fault_value, add_worst, add_stage, add_hazard, add_cost;
@@ -53,8 +61,8 @@ struct Ledger::Store {
   void record_faults(RunId run, const std::string& name, const std::string& stage, const std::vector<Fault>& faults);
 
  private:
-  // Adds the rows that the statement of a table has for the run, and the case if it has a second parameter.
-  void add_rows(base::Hash& hash, std::string_view table, RunId run, const std::string* name);
+  // Adds the rows of a statement about that table.
+  static void add_rows(base::Hash& hash, std::string_view table, Statement& rows);
   // The first text that the statement gives.
   std::string text(std::string_view sql, RunId run, const std::string* name);
   // Throws LedgerError if the file is not a ledger, or has a version that this program does not know.

@@ -21,6 +21,7 @@
 #include "harness/execute/gpu_pool.h"
 #include "harness/findings/beyond.h"
 #include "harness/findings/known_finding.h"
+#include "harness/findings/remarks.h"
 #include "metal/errors.h"
 
 namespace assay::harness {
@@ -359,6 +360,7 @@ Summary run_cases(std::span<const Case> cases, const Workbench& workbench, const
       const bool sees_hazards = !options.execution.returned && !options.execution.device.is_gpu();
       settle_known_findings(prepared.known_findings, verdict, options.execution.policy, sees_hazards);
     }
+    if (options.remarks_fail) settle_remarks(verdict);
     settle_beyond(prepared.variant, verdict);
   };
   // Of a GPU, processes are dear, and hazards do not show.

@@ -21,8 +21,9 @@ inline constexpr std::chrono::duration<double> kLongestTimeout{1e6};
 
 struct RunOptions {
   ExecutionOptions execution;
-  unsigned jobs = 1;       // cases at a time, >= 1
-  bool fail_fast = false;  // start no further case after the first failure
+  unsigned jobs = 1;          // cases at a time, >= 1
+  bool fail_fast = false;     // start no further case after the first failure
+  bool remarks_fail = false;  // under the policy `checked`: a case with remarks does not pass (harness/findings/remarks.h)
   std::chrono::duration<double> timeout =
       std::chrono::seconds(60);  // per case, 0 (none) .. kLongestTimeout; excludes waiting for a processor
   std::uint64_t memory = 0;      // resident bytes that a worker may have, checked several times a second; 0: no limit

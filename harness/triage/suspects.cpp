@@ -203,6 +203,7 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
   std::vector<metal::Hazard> hazards = finding.hazards;
   order_by(hazards, [](const metal::Hazard& hazard) { return hazard.kind == metal::HazardKind::invalid_access ? 1 : 0; });
   for (const metal::Hazard& hazard : hazards) {
+    if (hazard.lacks_line) continue;
     add(hazard.first, hazard.message);
     if (hazard.second) add(*hazard.second, fmt::format("the other access of the {}", metal::to_string(hazard.kind)));
   }

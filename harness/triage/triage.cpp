@@ -47,29 +47,36 @@ Nearby observe_nearby(Laboratory& laboratory, const Finding& finding) {
   return nearby;
 }
 
-std::string_view class_of(Laboratory& laboratory, const Case& test_case) {
-  if (size_of(test_case) > kLargest) return {};
-  const std::optional<Observation> observation = laboratory.observe(test_case);
-  if (!observation || !observation->is_failure()) return {};
-  const std::vector<Fit> fits = fits_of(std::span(&*observation, 1), {}, laboratory.shelf());
+// The class that explains all of these cases to the last element; empty if there is none.
+std::string_view class_of(std::span<const Observation> failing, const Laboratory& laboratory) {
+  const std::vector<Fit> fits = fits_of(failing, {}, laboratory.shelf());
   return fits.empty() || fits.front().exact < 1.0 ? std::string_view() : fits.front().kind;
 }
 
 // A kernel may make several mistakes, and the smallest failing case may show another one than the given case.
 void keep_symptom(Laboratory& laboratory, Finding& finding) {
   if (finding.given.status != Status::failed || finding.given.test_case == finding.minimal.test_case) return;
-  const std::string_view given = class_of(laboratory, finding.given.test_case);
-  if (given.empty()) return;
-  const std::string_view minimal = class_of(laboratory, finding.minimal.test_case);
-  if (minimal.empty() || minimal == given) return;
+  std::vector<Observation> both;
+  for (const Case& test_case : {finding.given.test_case, finding.minimal.test_case}) {
+    if (size_of(test_case) > kLargest) return;
+    std::optional<Observation> observation = laboratory.observe(test_case);
+    if (!observation || !observation->is_failure()) return;
+    both.push_back(std::move(*observation));
+  }
+  if (!class_of(both, laboratory).empty()) return;
+  const std::string_view given = class_of(std::span(both).first(1), laboratory);
+  const std::string_view minimal = class_of(std::span(both).last(1), laboratory);
+  if (given.empty() || minimal.empty()) return;
   finding.near.push_back(fmt::format("{} fails as well, but like {} and not like {}, so the given case was not reduced to it",
                                      format_case(finding.minimal.test_case), minimal, given));
   finding.minimal = finding.given;
 }
 
-// Only hazards that a correct kernel never causes.
+// Only hazards that a correct kernel never causes, and remarks where they fail the case.
 void add_hazards(std::vector<metal::Hazard>& hazards, const Verdict& verdict) {
-  for (const metal::Hazard& hazard : verdict.hazards) {
+  std::vector<metal::Hazard> found = verdict.hazards;
+  if (has_kind(verdict.faults, FaultKind::remark)) found.insert(found.end(), verdict.remarks.begin(), verdict.remarks.end());
+  for (const metal::Hazard& hazard : found) {
     const bool is_known =
         std::ranges::any_of(hazards, [&](const metal::Hazard& known) { return known.kind == hazard.kind && known.first == hazard.first; });
     if (!is_known) hazards.push_back(hazard);
@@ -172,6 +179,7 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
       blamed = blame_small_edits(laboratory, finding.classification.kind, must_pass, stays, options.repair_budget);
     }
     finding.suspects = std::move(blamed.suspects);
+    finding.repaired_source = blamed.repaired;
     if (omission == nullptr) {
       for (Suspect& suspect : observed_suspects(laboratory, finding, finding.suspects.empty()))
         finding.suspects.push_back(std::move(suspect));

@@ -39,6 +39,7 @@ struct Finding {
   std::optional<ErrorSplit> split;
   std::vector<Suspect> suspects;  // the most likely first
   std::vector<std::string> near;  // cases near the smallest one and their outcomes, one sentence each
+  std::string repaired_source;    // the whole source with which the failing cases pass; empty: none was found
 };
 
 struct TriageOptions {

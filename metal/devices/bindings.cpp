@@ -159,6 +159,8 @@ std::vector<Hazard> Bindings::take_stray_writes(const ArgumentLayout& layout) co
     const auto* argument = layout.find(AddressSpace::device, index);
     Hazard& hazard = found.emplace_back();
     hazard.kind = HazardKind::invalid_access;
+    hazard.lacks_line = true;
+    hazard.written = std::uint32_t{1} << index;
     hazard.message = fmt::format("invalid access: a thread wrote {} the {} bytes of buffer {} ('{}')", *side, buffer->size(), index,
                                  argument == nullptr ? buffer->label() : argument->name);
   }

@@ -123,13 +123,13 @@ struct Simulator::Impl {
     }
   }
 
-  // A hazard without a place gets the place of the kernel.
+  // A hazard without a place gets the place of the kernel, which only the message of an access that lacks its line does not name.
   void report(Hazard hazard) {
     const ArgumentLayout& layout = pipeline->layout();
     hazard.function = layout.function;
     if (hazard.first.line == 0) {
       hazard.first = {layout.file, layout.line};
-      hazard.message = fmt::format("{}:{}: {}", layout.file, layout.line, hazard.message);
+      if (!hazard.lacks_line) hazard.message = fmt::format("{}:{}: {}", layout.file, layout.line, hazard.message);
     }
     merge(hazards, std::move(hazard));
   }

@@ -40,12 +40,19 @@ void Checker::report_place(const Lane& lane, std::uint32_t number, const Object&
     });
     return;
   }
-  findings_.add(HazardKind::out_of_bounds, line_of(access), std::nullopt, [&] {
+  Hazard& found = findings_.add(HazardKind::out_of_bounds, line_of(access), std::nullopt, [&] {
     return fmt::format("out of bounds: {} {} {}{}", who(lane), verb(access),
                        offset < 0 ? fmt::format("{} bytes from {} bytes before the start of {} on", bytes, -offset, object.name)
                                   : where(object, static_cast<std::size_t>(offset), bytes),
                        threadgroup());
   });
+  if ((access.kind & abi::kWrites) == 0) return;
+  const auto number_of_object = static_cast<std::size_t>(&object - objects_.data());
+  if (object.is_threadgroup) {
+    found.written |= kWroteBesideThreadgroupMemory;
+  } else if (number_of_object < abi::kMaxBuffers) {
+    found.written |= std::uint32_t{1} << number_of_object;
+  }
 }
 
 void Checker::report_uninitialised(const Lane& lane, std::uint32_t number, const Object& object, std::size_t offset, std::size_t bytes,

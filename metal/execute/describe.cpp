@@ -98,6 +98,7 @@ Hazard Threadgroup::invalid_access(const Fault& fault) {
                                : "touched " + describe_address(fault.address, strays_.buffers_of(strays_.place_of(fault)));
   // A stack overflow has no line; the message names the kernel.
   if (!overflow) hazard.first = strays_.place_of(fault);
+  hazard.lacks_line = !overflow && hazard.first.line == 0;
   hazard.message = fmt::format("invalid access: {} {}, and the threadgroup is given up{}", who, what, name());
   if (hazard.first.line != 0) hazard.message = fmt::format("{}:{}: {}", hazard.first.file, hazard.first.line, hazard.message);
   return hazard;

@@ -29,9 +29,9 @@ class Findings {
   explicit Findings(const abi::Module& module) : module_(module) {}
 
   // Counts a finding at one line or between two. The order of the two lines depends on the schedule, so both orders are the same
-  // finding. `describe()` is called only for the first finding of a key.
+  // finding. `describe()` is called only for the first finding of a key. Returns the finding.
   template <typename Describe>
-  void add(HazardKind kind, Line first, std::optional<Line> second, Describe&& describe) {
+  Hazard& add(HazardKind kind, Line first, std::optional<Line> second, Describe&& describe) {
     const Key key{kind, second ? std::min(first, *second) : first, second ? std::max(first, *second) : first};
     if (last_ == nullptr || !(last_key_ == key)) {
       Hazard& hazard = found_[key];
@@ -46,6 +46,7 @@ class Findings {
       last_ = &hazard;
     }
     ++last_->count;
+    return *last_;
   }
 
   [[nodiscard]] SourceLocation location(Line line) const { return {module_.files[line.file], line.line}; }

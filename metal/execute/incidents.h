@@ -33,6 +33,7 @@ class Incidents {
     incident.hazard.kind = kind;
     incident.hazard.first = place;
     incident.hazard.count = count;
+    incident.hazard.lacks_line = kind == HazardKind::invalid_access && place.line == 0;
     const std::string words = describe();
     incident.hazard.message = place.line == 0 ? words : place.file + ":" + std::to_string(place.line) + ": " + words;
   }

@@ -286,6 +286,8 @@ std::optional<Hazard> Threadgroup::run(const Launch& launch) {
     if (!hazard_) {
       Hazard hazard;
       hazard.kind = HazardKind::invalid_access;
+      hazard.lacks_line = true;
+      hazard.written = kWroteBesideThreadgroupMemory;
       hazard.message = fmt::format("invalid access: a thread wrote {} the {} bytes of threadgroup memory (threadgroup {}, {}, {})", *side,
                                    launch.threadgroup_bytes, launch.position.x, launch.position.y, launch.position.z);
       abort(std::move(hazard));

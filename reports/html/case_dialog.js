@@ -74,6 +74,7 @@ assay.caseDialog = (() => {
       element("p", {}, chip(of.status(i)), " ", of.reason(i)),
       of.note(i) === "" ? "" : element("p", {}, `Note: ${of.note(i)}`),
       replayLine(i),
+      assay.causes.ofCase(i) || "",
       ...(known.worst
         ? [element("h3", {}, "Worst elements"), worstTable(i, known)]
         : of.status(i) === "passed"
@@ -89,6 +90,10 @@ assay.caseDialog = (() => {
       ...list(
         "Hazards",
         (known.hazards || []).map(([text, times]) => (times > 1 ? `${text} (${grouped(times)} times)` : text)),
+      ),
+      ...list(
+        "Remarks",
+        (known.remarks || []).map(([text, times]) => (times > 1 ? `${text} (${grouped(times)} times)` : text)),
       ),
       ...list(
         "Later stages",

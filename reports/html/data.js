@@ -97,8 +97,8 @@ const assay = (() => {
     getSelection().removeAllRanges();
     getSelection().addRange(range);
   };
-  const replayLine = (i) => {
-    const code = element("code", {}, of.replay(i));
+  const copyLine = (text) => {
+    const code = element("code", {}, text);
     const copy = async (event) => {
       selectText(code);
       try {
@@ -115,6 +115,7 @@ const assay = (() => {
       element("button", { type: "button", "aria-label": "Copy the line that repeats this case", onclick: copy }, "Copy"),
     );
   };
+  const replayLine = (i) => copyLine(of.replay(i));
 
   // `rows`: arrays of cells; the first of each is its header. Columns of numbers, written out already or not, stand to the right.
   const fillTable = (table, caption, head, rows) => {
@@ -184,6 +185,7 @@ const assay = (() => {
     chip,
     caseAddress,
     caseLink,
+    copyLine,
     replayLine,
     fillTable,
     fillSelect,

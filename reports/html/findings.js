@@ -70,6 +70,7 @@ assay.findings = (() => {
           : null,
       ),
       finding.status === "skipped" ? null : assay.replayLine(i),
+      (finding.causes || []).map(assay.causes.view),
     );
   };
 
@@ -86,8 +87,9 @@ assay.findings = (() => {
             "p",
             { class: "quiet" },
             "Each group has the cases of one variant with the same verdict and reason, and names the smallest. ",
-            element("code", {}, "assay triage"),
-            " searches for causes and source lines.",
+            ...(assay.causes.any
+              ? ["Causes are those that triage found at the end of the run."]
+              : [element("code", {}, "assay triage"), " searches for causes and source lines."]),
           ),
     );
     if (!isWhole)
@@ -122,6 +124,15 @@ assay.findings = (() => {
           { open: failing.length === 0 && others.length <= 3 },
           element("summary", {}, `Known and skipped (${plural(others.length, "group")})`),
           others.map(card),
+        ),
+      );
+    if (data.remarks)
+      list.append(
+        element("h3", {}, "Remarks"),
+        element(
+          "ul",
+          {},
+          data.remarks.map((remark) => element("li", {}, remark)),
         ),
       );
     if (run.notes.length > 0)

@@ -131,6 +131,22 @@ def check_case(page, file):
     page.evaluate("document.getElementById('case-close').click()")
 
 
+def check_causes(page):
+    """What triage found: with the group, and with each case."""
+    listing = "[...document.querySelectorAll('#finding-list .cause .listing')]"
+    check("a group has its causes", page.evaluate("document.querySelectorAll('#finding-list .cause').length") > 0)
+    check("the cause is named", "Cause: oldest-key-lost" in page.evaluate("document.querySelector('#finding-list .cause h4').textContent"))
+    check("the line is marked", page.evaluate(f"{listing}[0].querySelector('.marked').textContent.startsWith('>  118')"))
+    check("the repair is a diff", page.evaluate(f"[{listing}[1].querySelectorAll('.removed').length, {listing}[1].querySelectorAll('.added').length]"), [2, 2])
+    check("a hostile source is text", page.evaluate("document.querySelectorAll('#finding-list img, #finding-list script').length"), 0)
+    i = page.evaluate("assay.data.cause_of.lastIndexOf(1)")
+    page.evaluate(f"location.hash = assay.caseAddress({i})")
+    page.wait_for("document.getElementById('case-dialog').open")
+    check("a case has its cause", "<script>" in page.evaluate("document.querySelector('#case-content .cause .listing').textContent"))
+    page.evaluate("document.getElementById('case-close').click()")
+    check("similar remarks are one", "(6 times in 2 cases)" in page.evaluate("document.getElementById('finding-list').textContent"))
+
+
 def check_interrupted(page, file, folder):
     """A run that was stopped, of a variant that mostly writes nothing: none of it may look right."""
     text = "document.getElementById('{}').textContent"
@@ -206,6 +222,7 @@ def main():
             check_filters(page)
             check_keyboard(page)
             check_case(page, file)
+            check_causes(page)
             check_looks(page, file, sys.argv[2] if len(sys.argv) > 2 else None)
             check_interrupted(page, interrupted, sys.argv[2] if len(sys.argv) > 2 else None)
             check("nothing hostile ran", page.evaluate("window.hacked === undefined"))

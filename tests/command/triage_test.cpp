@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tests/support/command.h"
+#include "tests/support/json_schema.h"
 
 namespace assay::tests {
 namespace {
@@ -106,8 +109,69 @@ TEST_F(TriageCommand, NamesTheLineThatASmallEditRepairs) {
   const std::string mine = with("order + a.sliding_window >= a.kv_seq_len", "order + a.sliding_window > a.kv_seq_len");
   const Outcome outcome = run_assay("triage kernel/d256/h1x1/kv65c65/ring0/win33/nwg1/gauss/s1 --kernel " + mine +
                                     " --family tq4 --set tile=32 --set temperature=1 --repair-seconds 300");
-  EXPECT_THAT(outcome.output, AllOf(HasSubstr("window-off-by-one"), HasSubstr("kernel.metal:33`: with this small edit, the"),
-                                    HasSubstr("repaired:"), HasSubstr("return order + a.sliding_window >= a.kv_seq_len;")));
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("window-off-by-one"), HasSubstr("kernel.metal:33`: with this small edit, the"),
+                    HasSubstr("```diff\n--- a/kernel.metal\n"), HasSubstr("+  return order + a.sliding_window >= a.kv_seq_len;")));
+}
+
+class RunTriage : public TestInFolder {
+ protected:
+  std::string kernel(const char* condition) const {
+    return write(replaced_once(source_of("tq4_v1"), "logical < window_start", std::string("logical ") + condition + " window_start"),
+                 "mine.metal");
+  }
+  static constexpr const char* kCases = "'mine/d256/h1x1/kv6*' --family tq4 --kernel ";
+  std::string ledger() const { return (folder_ / "l.sqlite").string(); }
+};
+
+TEST_F(RunTriage, OneDocumentHasEverything) {
+  const Outcome outcome = run_assay(std::string("triage --json ") + kCases + kernel("<="));
+  EXPECT_EQ(outcome.status, 1);
+  const auto document = nlohmann::json::parse(outcome.output);
+  std::ifstream schema(ASSAY_SOURCE_DIR "/docs/triage.schema.json");
+  EXPECT_THAT(Validator(nlohmann::json::parse(schema)).errors_of(document), IsEmpty());
+  const auto& finding = document["variants"][0]["findings"][0];
+  EXPECT_EQ(finding["class"], "oldest-key-lost");
+  EXPECT_EQ(finding["suspects"][0]["file"], "mine.metal");
+  EXPECT_THAT(finding["diff"].get<std::string>(), AllOf(HasSubstr("--- a/mine.metal\n"), HasSubstr("-        const bool masked")));
+  const Outcome right = run_assay(std::string("triage --json ") + kCases + kernel("<"));
+  EXPECT_EQ(right.status, 0);
+  EXPECT_THAT(nlohmann::json::parse(right.output)["variants"], IsEmpty());
+}
+
+TEST_F(RunTriage, EveryReportShowsTheCause) {
+  const std::string page = (folder_ / "run.html").string();
+  const Outcome run = run_assay(std::string("run --triage --html ") + page + " --ledger " + ledger() + " " + kCases + kernel("<="));
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.output, ContainsRegex("\ncause: oldest-key-lost: .*\\(mine.metal:[0-9]+\\): 12 of 12 failing cases of mine, repaired"));
+  const std::string report = "report --ledger " + ledger() + " --format ";
+  const auto document = nlohmann::json::parse(run_assay(report + "json").output);
+  std::ifstream schema(ASSAY_SOURCE_DIR "/docs/report.schema.json");
+  EXPECT_THAT(Validator(nlohmann::json::parse(schema)).errors_of(document), IsEmpty());
+  ASSERT_THAT(document["causes"], SizeIs(1));
+  EXPECT_EQ(document["causes"][0]["class"], "oldest-key-lost");
+  for (const auto& record : document["cases"]) EXPECT_EQ(record.contains("cause"), record["status"] == "failed");
+  EXPECT_THAT(run_assay(report + "text").output, AllOf(HasSubstr("  cause: oldest-key-lost"), HasSubstr("    --- a/mine.metal\n")));
+  EXPECT_THAT(run_assay(report + "markdown").output,
+              AllOf(HasSubstr("Cause 1: oldest-key-lost"), HasSubstr("```diff\n--- a/mine.metal\n")));
+  EXPECT_EQ(run_assay(report + "html").output, read_file(page));
+  EXPECT_THAT(read_file(page), HasSubstr("oldest-key-lost: the oldest visible position is skipped"));
+}
+
+// Cases that failed before the run was stopped have a cause too.
+TEST_F(RunTriage, OfAResumedRunHasAllItsFailures) {
+  const std::string command = std::string(" --ledger ") + ledger() + " " + kCases + kernel("<=");
+  ASSERT_EQ(run_assay("run" + command).status, 1);
+  const Outcome resumed = run_assay("run --resume --triage" + command);
+  EXPECT_THAT(resumed.output, AllOf(HasSubstr("resumed: 14 of 14 cases"), HasSubstr("12 of 12 failing cases of mine")));
+  EXPECT_THAT(run_assay("run --resume" + command).output, HasSubstr("resumed: 14 of 14 cases")) << "its findings are sealed";
+}
+
+TEST_F(RunTriage, OfARunWithoutFailuresFindsNothing) {
+  const Outcome run = run_assay(std::string("run --triage --ledger ") + ledger() + " " + kCases + kernel("<"));
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.output, Not(HasSubstr("cause:")));
+  EXPECT_FALSE(nlohmann::json::parse(run_assay("report --format json --ledger " + ledger()).output).contains("causes"));
 }
 
 TEST_F(TriageCommand, SeesARaceThatChangesNoNumber) {

@@ -25,6 +25,7 @@
 #include "harness/findings/beyond.h"
 #include "harness/findings/fault_text.h"
 #include "harness/findings/known_finding.h"
+#include "harness/findings/remarks.h"
 #include "harness/judge/judge.h"
 #include "harness/ledger/ledger.h"
 #include "harness/ledger/sqlite.h"
@@ -58,13 +59,16 @@ struct Edit {
 };
 
 // A case of another variant runs beside the broken one, which it borrows.
-Faults of_edit(const Edit& edit, std::string_view case_words, const ExecutionOptions& options = {}, std::string_view runs = {}) {
+Faults of_edit(const Edit& edit, std::string_view case_words, const ExecutionOptions& options = {}, std::string_view runs = {},
+               bool remarks_fail = false) {
   const TwinVariant variant(edit.variant, Twin{edit.name, "", edit.from, edit.to, {}, {}});
   std::vector<kernels::Variant> catalogue = variant.catalogue();
   const auto found = std::ranges::find(catalogue, runs.empty() ? edit.variant : runs, &kernels::Variant::name);
   const Case test_case = harness::parse_case(found->name + "/" + std::string(case_words), harness::find_family(found->family));
   const harness::Workbench workbench(catalogue, std::span(&test_case, 1), {});
-  return all_of(execute_case(workbench.find(test_case.variant), test_case, options));
+  Verdict verdict = execute_case(workbench.find(test_case.variant), test_case, options);
+  if (remarks_fail) settle_remarks(verdict);
+  return all_of(verdict);
 }
 
 // A right kernel under what else may go wrong.
@@ -327,6 +331,14 @@ const std::map<FaultKind, std::function<Faults()>>& what_fires() {
       {missing_finding, [] { return of_finding("num_heads == 2", "inf", true); }},
       {beyond_finding, [] { return of_finding("num_heads == 2", "nan", true, 1); }},
       {device_fault, of_gpu},
+      {remark,
+       [] {
+         // Each lane reads what its neighbour wrote, and nothing orders them.
+         return of_edit({"fwht_v1", "kind_remark", "const float scale = rsqrt(float(D));",
+                         "threadgroup float shared[32]; shared[lane] = x[0]; x[0] = shared[lane ^ 1] == 0.5f ? x[0] : x[0] + 0.0f; "
+                         "const float scale = rsqrt(float(D));"},
+                        "d256/h1/standalone/gauss/s1", under(metal::Policy::checked), {}, true);
+       }},
       {told, of_old_ledger},
   };
   return table;

@@ -147,6 +147,10 @@ std::vector<Saying> sayings() {
        "x/variant.toml:3: the claim 'softcap' is not true, the kernel does not apply a softcap"},
       {NotRequired{"apply a softcap"}, "the kernel does not apply a softcap (not required by the contract)"},
       {DeviceFault{"twice", "CUDA_ERROR_X: bad"}, "'twice' failed on the GPU: CUDA_ERROR_X: bad"},
+      {Remark{metal::HazardKind::simdgroup_race, "f", "lane 1 reads", {"k.metal", 12}, 0},
+       "a remark, which fails a case under --strict: k.metal:12: race within a simdgroup in f: lane 1 reads"},
+      {Remark{metal::HazardKind::identical_writes, "f", "lane 1 writes", {"k.metal", 12}, 2},
+       "a remark, which fails a case under --strict: k.metal:12: identical writes in f: lane 1 writes, and 2 further remarks"},
       {Told{"as it was"}, "as it was"},
   };
 }

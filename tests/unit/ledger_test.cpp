@@ -293,7 +293,7 @@ TEST_F(LedgerOfVersion1, KeepsItsRunsWhenItIsWrittenTo) {
     ledger.started(run, verdict.test_case);
     ledger.record(run, verdict);
   }
-  EXPECT_EQ(version(), 5);
+  EXPECT_EQ(version(), 6);
   const Ledger again = Ledger::open(file_);
   expect_its_run(again);
   ASSERT_EQ(again.runs().size(), 2U);
@@ -422,7 +422,7 @@ TEST(Ledger, RefusesWhatIsNoLedger) {
   const std::filesystem::path newer = folder.path() / "newer.sqlite";
   static_cast<void>(Ledger::open(newer));
   Database(newer, Database::Mode::create).execute("PRAGMA user_version = 99");
-  EXPECT_THAT(refusal_of(newer), ::testing::AllOf(HasSubstr("version 99"), HasSubstr("versions 1 to 5")));
+  EXPECT_THAT(refusal_of(newer), ::testing::AllOf(HasSubstr("version 99"), HasSubstr("versions 1 to 6")));
 
   EXPECT_THAT(refusal_of("/proc/no/ledger.sqlite"), HasSubstr("/proc/no/ledger.sqlite"));
   EXPECT_THROW(static_cast<void>(Ledger::open_existing(folder.path() / "absent")), LedgerError);

@@ -4,11 +4,13 @@
 
 #include <limits>
 
+#include "base/text.h"
 #include "reports/markdown_text.h"
 #include "reports/run_findings.h"
 #include "reports/run_markdown.h"
 #include "reports/triage.h"
 #include "tests/unit/report_runs.h"
+#include "tests/unit/some_finding.h"
 
 namespace assay::tests {
 namespace {
@@ -144,18 +146,51 @@ TEST(TriageMarkdown, NoTextOfAKernelIsMarkup) {
   suspect.file = "k.metal";
   suspect.line = 3;
   suspect.context = {"/* ```", "## no heading */"};
-  suspect.repaired = "````";
   finding.suspects = {suspect};
   TriagePage page;
   page.subject = "k";
   page.replay = [](const std::string& name) { return "assay run ``` " + name; };
   page.notes = {"<i>"};
+  page.source_file = "some/k`.metal";
+  page.source_text = "a\n/* ``` */\n";
+  finding.repaired_source = "a\n/* ```` <b> */\n";
+  finding.classification.kind = "lost-<i>";
   const std::string text = triage_markdown(page, {{finding}});
   EXPECT_THAT(text, HasSubstr("\n````metal\n/* ```\n## no heading */\n````\n"));
-  EXPECT_THAT(text, HasSubstr("\n`````metal\n````\n`````\n"));
+  EXPECT_THAT(text, HasSubstr("\n`````diff\n--- a/k`.metal\n+++ b/k`.metal\n@@ -1,2 +1,2 @@\n a\n-/* ``` */\n+/* ```` <b> */\n`````\n"));
+  EXPECT_THAT(text, HasSubstr("## 1. lost-&#60;i&#62; (k.metal:3)\n"));
   EXPECT_THAT(text, HasSubstr("\n````\nassay run ``` k/d256"));
   EXPECT_THAT(text, HasSubstr("crashed: a &#60;b&#62; &#42;c&#42; some_name\n"));
   for (const char* markup : {"<img>", "<i>"}) EXPECT_THAT(text, Not(HasSubstr(markup)));
+}
+
+TEST(Markdown, ShowsTheCauseOfAGroupWithExcerptAndDiff) {
+  harness::RunRecord run = tests::some_run();
+  run.findings = {tests::some_finding("fwht_v1/b")};
+  const std::string text = run_markdown(run, tests::some_cases());
+  EXPECT_THAT(text, HasSubstr("\nCause 1: wrong-factor: a factor is wrong (k.metal:12)\n"));
+  EXPECT_THAT(text, HasSubstr("#### Cause 1: wrong-factor"));
+  EXPECT_THAT(text, HasSubstr("```metal\n   11 | a\n>  12 | b\n```"));
+  EXPECT_THAT(text, HasSubstr("```diff\n--- a/k.metal\n+++ b/k.metal\n@@ -12 +12 @@\n-b\n+c\n```"));
+  run.findings = {tests::some_finding("fwht_v1/b", tests::kHostile)};
+  const std::string hostile = run_markdown(run, tests::some_cases());
+  // Between fences nothing is markup, and no line of the text is a fence.
+  std::string outside;
+  bool is_code = false;
+  for (const std::string_view line : base::lines_of(hostile)) {
+    if (line.starts_with("```")) is_code = !is_code;
+    if (!is_code) outside += std::string(line) + "\n";
+  }
+  for (const char* markup : {"<script", "<img", "@here", "#1 "}) EXPECT_THAT(outside, Not(HasSubstr(markup)));
+}
+
+TEST(Markdown, CountsSimilarRemarksInOneLine) {
+  std::vector<CaseRecord> cases = tests::some_cases();
+  for (const std::size_t i : {std::size_t{0}, std::size_t{4}})
+    cases[i].remarks = {{metal::HazardKind::simdgroup_race, "f", "lane reads", {"k.metal", 12}, {}, 3}};
+  EXPECT_THAT(run_markdown(tests::some_run(), cases),
+              HasSubstr("### Remarks\n\n- k.metal:12: race within a simdgroup in f: lane reads (6 times in 2 cases)\n\n"));
+  EXPECT_THAT(run_markdown(tests::some_run(), tests::some_cases()), Not(HasSubstr("### Remarks")));
 }
 
 TEST(Markdown, FitsIntoACommentForAnyFailures) {

@@ -11,6 +11,7 @@
 #include "reports/html.h"
 #include "reports/page_data.h"
 #include "tests/unit/report_runs.h"
+#include "tests/unit/some_finding.h"
 
 namespace assay::tests {
 namespace {
@@ -117,6 +118,24 @@ TEST(Html, NoTextOfARunIsMarkup) {
   const json data = script_data(page, "run-data");
   EXPECT_THAT(data["run"]["command"].get<std::string>(), HasSubstr("</script><script>alert(1)</script>")) << "the text itself is kept";
   EXPECT_THAT(data["run"]["command"].get<std::string>(), HasSubstr("\xEF\xBF\xBD(")) << "what is no UTF-8 is replaced";
+}
+
+TEST(Html, HasTheCauseOfEachFindingAndNoMarkupOfIt) {
+  const std::string harmless = html(tests::some_run(), tests::some_cases());
+  harness::RunRecord run = tests::some_run();
+  run.findings = {tests::some_finding("fwht_v1/b", tests::kHostile)};
+  const std::string page = html(run, tests::some_cases());
+  for (const char* markup : {"<script", "</script", "<!--", "<img", "alert(1)</"})
+    EXPECT_EQ(count_of(markup, page), count_of(markup, harmless)) << markup;
+  const json data = script_data(page, "run-data");
+  ASSERT_THAT(data["causes"], SizeIs(1));
+  EXPECT_THAT(data["causes"][0]["text"].get<std::string>(), StartsWith("wrong-factor"));
+  EXPECT_THAT(data["causes"][0]["excerpt"].get<std::string>(), HasSubstr(">  12 | b"));
+  EXPECT_THAT(data["causes"][0]["diff"].get<std::string>(), HasSubstr("-b\n+c"));
+  EXPECT_EQ(data["cause_of"][1], 0);
+  EXPECT_TRUE(data["cause_of"][0].is_null());
+  EXPECT_EQ(data["findings"][0]["causes"], json::parse("[0]"));
+  EXPECT_FALSE(script_data(harmless, "run-data").contains("causes"));
 }
 
 TEST(Html, IsTheSameEachTime) { EXPECT_EQ(html(tests::some_run(), tests::some_cases()), html(tests::some_run(), tests::some_cases())); }

@@ -9,6 +9,7 @@
 #include "reports/run_json.h"
 #include "tests/support/json_schema.h"
 #include "tests/unit/report_runs.h"
+#include "tests/unit/some_finding.h"
 
 namespace assay::tests {
 namespace {
@@ -47,6 +48,26 @@ json report() {
 TEST(ReportJson, IsWhatTheSchemaSays) {
   EXPECT_THAT(Validator(schema()).errors_of(report()), IsEmpty());
   EXPECT_THAT(Validator(schema()).errors_of(json::parse(run_json(tests::some_run(), {}))), IsEmpty());
+}
+
+// With texts that are no UTF-8.
+TEST(ReportJson, HasCausesAndRemarksAsTheSchemaSays) {
+  harness::RunRecord run = tests::some_run();
+  run.findings = {tests::some_finding("fwht_v1/b", tests::kHostile), tests::some_finding("tq4_v1/c")};
+  std::vector<CaseRecord> cases = full_cases();
+  for (const std::size_t i : {std::size_t{0}, std::size_t{4}})
+    cases[i].remarks = {{metal::HazardKind::identical_writes, "f", "lane writes", {"k.metal", 12}, {}, 3}};
+  const json document = json::parse(run_json(run, cases));
+  EXPECT_THAT(Validator(schema()).errors_of(document), IsEmpty());
+  EXPECT_EQ(document["causes"][1]["class"], "wrong-factor");
+  EXPECT_EQ(document["causes"][1]["suspects"][0]["line"], 12);
+  EXPECT_THAT(document["causes"][1]["diff"].get<std::string>(), HasSubstr("-b\n+c\n"));
+  EXPECT_EQ(document["cases"][1]["cause"], 0);
+  EXPECT_EQ(document["cases"][2]["cause"], 1);
+  EXPECT_FALSE(document["cases"][0].contains("cause"));
+  ASSERT_THAT(document["remarks"], SizeIs(1)) << "similar ones are one";
+  EXPECT_EQ(document["remarks"][0]["count"], 6);
+  EXPECT_FALSE(json::parse(run_json(tests::some_run(), full_cases())).contains("causes"));
 }
 
 TEST(ReportJson, IsTheGoldenFile) { tests::expect_golden("report.json", run_json(tests::some_run(), full_cases())); }

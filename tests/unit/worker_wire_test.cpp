@@ -78,7 +78,7 @@ Verdict full_verdict() {
   verdict.hazards = {
       {metal::HazardKind::invalid_access, "f", "message", {"kernel.metal", 12}, metal::SourceLocation{"other.metal", 13}, 14},
       {metal::HazardKind::dispatch_hazard, "g", "", {"kernel.metal", 1}, std::nullopt, 1}};
-  verdict.remarks = {{metal::kLastHazardKind, "h", "a remark", {"kernel.metal", 3}, std::nullopt, 15}};
+  verdict.remarks = {{metal::kLastHazardKind, "h", "a remark", {"kernel.metal", 3}, std::nullopt, 15, true, 5}};
   verdict.counters = {21, 22, 23, 24, 25};
   verdict.cost = {41, 42, 43, 44, 45, 46, 47, 48, 49};
   verdict.digest = 0xfedcba9876543210U;
@@ -174,6 +174,8 @@ TEST(VerdictWire, WhatGoesInComesOut) {
   ASSERT_EQ(got.remarks.size(), 1U);
   EXPECT_EQ(got.remarks[0].kind, sent.remarks[0].kind);
   EXPECT_EQ(got.remarks[0].message, sent.remarks[0].message);
+  EXPECT_TRUE(got.remarks[0].lacks_line);
+  EXPECT_EQ(got.remarks[0].written, 5U);
   EXPECT_EQ(got.counters.threadgroups, 21U);
   EXPECT_EQ(got.counters.meeting_points, 22U);
   EXPECT_EQ(got.counters.collectives, 23U);

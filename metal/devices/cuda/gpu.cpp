@@ -221,6 +221,7 @@ void Gpu::find_stray_writes(const Work& work, std::span<const HostBuffer> buffer
     const auto [function, index] = user_of(work, number);
     Hazard& hazard = hazards.emplace_back();
     hazard.kind = HazardKind::invalid_access;
+    hazard.lacks_line = true;
     hazard.function = function;
     hazard.message = fmt::format("invalid access: a thread wrote {} the {} bytes of buffer {} ('{}')", *side, buffers[number].size, index,
                                  buffers[number].label);

@@ -1,0 +1,118 @@
+// Groups the failures of a run by cause, variant by variant.
+#include "cli/causes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <iterator>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "cli/say.h"
+#include "families/registry.h"
+#include "kernels/variant.h"
+#include "reports/triage_record.h"
+
+namespace assay::cli {
+namespace {
+
+std::vector<std::filesystem::path> given_files(const std::vector<std::string>& against) {
+  std::vector<std::filesystem::path> files;
+  for (const std::string& file : against) {
+    if (!std::filesystem::is_regular_file(file)) throw std::invalid_argument(fmt::format("--against {}: there is no such file", file));
+    files.emplace_back(file);
+  }
+  return files;
+}
+
+// Our own sources of the family.
+std::vector<std::filesystem::path> relatives_of(const std::string& family) {
+  std::vector<std::filesystem::path> files;
+  for (const kernels::Variant& variant : kernels::find_variants(kernels::default_variants_directory(), families::contracts())) {
+    if (variant.family == family) files.push_back(variant.source);
+  }
+  return files;
+}
+
+// Nobody has to wait for the lines to know the rest.
+void say_first_answer(const harness::Finding& finding, double repair_seconds, std::chrono::steady_clock::time_point start) {
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  const harness::Classification& found = finding.classification;
+  say_error("assay: after {:.1f} s: {}{}{}; the smallest case: {}; now looking for the line, and up to {:g} s for a repair (--fast leaves "
+            "this out)\n",
+            taken.count(), found.kind, found.says.empty() ? "" : ": ", found.says, harness::format_case(finding.minimal.test_case),
+            repair_seconds);
+}
+
+}  // namespace
+
+void find_causes(const TriageSetting& setting, const std::vector<harness::Verdict>& failures, const InterruptGuard& interrupt,
+                 const std::function<void(reports::TriagedVariant)>& tell) {
+  std::vector<std::string> variants;
+  for (const harness::Verdict& verdict : failures) {
+    if (std::ranges::find(variants, verdict.test_case.variant) == variants.end()) variants.push_back(verdict.test_case.variant);
+  }
+  for (const std::string& variant : variants) {
+    if (interrupt.stop() && variant != variants.front()) return;
+    std::vector<harness::Verdict> of_variant;
+    std::ranges::copy_if(failures, std::back_inserter(of_variant),
+                         [&](const harness::Verdict& verdict) { return verdict.test_case.variant == variant; });
+    harness::Laboratory laboratory(
+        {.catalogue = setting.workspace.catalogue, .variant = variant, .workbench = setting.bench, .run = setting.running});
+    harness::TriageOptions limits = setting.limits;
+    limits.against = given_files(setting.against);
+    limits.relatives = relatives_of(laboratory.variant().family);
+    if (!limits.is_fast) {
+      limits.first_answer = [start = std::chrono::steady_clock::now(), seconds = limits.repair_budget.count()](
+                                const harness::Finding& finding) { say_first_answer(finding, seconds, start); };
+    }
+    reports::TriagedVariant found{.variant = variant, .page = {}, .findings = harness::triage(laboratory, of_variant, limits)};
+    reports::TriagePage& page = found.page;
+    page.subject = fmt::format("{} ({})", variant, laboratory.variant().source.string());
+    page.source_file = laboratory.variant().source.string();
+    page.source_text = kernels::read_text(laboratory.variant().source);
+    page.failing = of_variant.size();
+    page.selected = static_cast<std::size_t>(std::ranges::count(setting.workspace.selection.cases, variant, &harness::Case::variant));
+    page.replay = [&options = setting.options](const std::string& name) { return replay_line(options, name); };
+    page.notes = setting.workspace.notes;
+    tell(std::move(found));
+  }
+}
+
+std::vector<harness::FindingRecord> causes_of_run(const Options& options, const Workspace& workspace, const harness::Workbench& workbench,
+                                                  const harness::RunOptions& running, const std::vector<std::string>& failing,
+                                                  std::vector<harness::Verdict> verdicts, const InterruptGuard& interrupt) {
+  std::set<std::string> missing(failing.begin(), failing.end());
+  for (const harness::Verdict& verdict : verdicts) missing.erase(harness::format_case(verdict.test_case));
+  std::vector<harness::Case> again;
+  std::ranges::copy_if(workspace.selection.cases, std::back_inserter(again),
+                       [&](const harness::Case& test_case) { return missing.contains(harness::format_case(test_case)); });
+  harness::RunOptions whole = running;
+  whole.fail_fast = false;
+  if (!again.empty()) {
+    FailureKeeper keeper;
+    static_cast<void>(harness::run_cases(again, workbench, whole, interrupt.stop(), keeper));
+    std::ranges::move(keeper.verdicts, std::back_inserter(verdicts));
+  }
+  std::vector<harness::FindingRecord> records;
+  if (verdicts.empty() || interrupt.stop()) return records;
+  say("triage of {} failing case{} ...\n", verdicts.size(), verdicts.size() == 1 ? "" : "s");
+  std::fflush(stdout);
+  const harness::WorkbenchOptions bench = workbench_options(options, workspace);
+  find_causes({.options = options, .workspace = workspace, .bench = bench, .running = whole, .against = {}, .limits = {}}, verdicts,
+              interrupt, [&](const reports::TriagedVariant& found) {
+                for (const harness::Finding& finding : found.findings) {
+                  const harness::FindingRecord& record = records.emplace_back(reports::record_of(found.page, finding));
+                  say("cause: {}: {} of {} failing cases of {}{}; the smallest: {}\n", reports::headline_of(record), record.cases.size(),
+                      record.failing, record.variant, record.diff.empty() ? "" : ", repaired by a change that reports show", record.replay);
+                }
+                std::fflush(stdout);
+              });
+  return records;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,60 @@
+// Triage of the failures of a run, for `assay triage` and for `assay run --triage`.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/interrupt.h"
+#include "cli/options.h"
+#include "cli/workspace.h"
+#include "harness/findings/finding_record.h"
+#include "harness/findings/verdict.h"
+#include "harness/prepare/workbench.h"
+#include "harness/process/runner.h"
+#include "harness/triage/triage.h"
+#include "reports/triage_json.h"
+
+namespace assay::cli {
+
+// Keeps the verdicts that are no success, and passes everything on.
+class FailureKeeper final : public harness::RunListener {
+ public:
+  explicit FailureKeeper(harness::RunListener* next = nullptr) : next_(next) {}
+  void started(const harness::Case& test_case) override {
+    if (next_ != nullptr) next_->started(test_case);
+  }
+  void finished(const harness::Verdict& verdict, const harness::Summary& so_far) override {
+    if (!harness::is_success(verdict.status)) verdicts.push_back(verdict);
+    if (next_ != nullptr) next_->finished(verdict, so_far);
+  }
+  [[nodiscard]] bool tick() override { return next_ == nullptr || next_->tick(); }
+
+  std::vector<harness::Verdict> verdicts;
+
+ private:
+  harness::RunListener* next_;
+};
+
+struct TriageSetting {
+  const Options& options;
+  const Workspace& workspace;
+  const harness::WorkbenchOptions& bench;
+  const harness::RunOptions& running;
+  const std::vector<std::string>& against;  // files of --against
+  harness::TriageOptions limits;            // without relatives
+};
+
+// Throws std::invalid_argument if a file of --against does not exist. `tell` gets the variants one after the other as they are done; no
+// further one is begun after an interruption.
+void find_causes(const TriageSetting& setting, const std::vector<harness::Verdict>& failures, const InterruptGuard& interrupt,
+                 const std::function<void(reports::TriagedVariant)>& tell);
+
+// Of --triage, at the end of a run. Runs again those of `failing` that `verdicts`, of this process, do not have: they failed in an earlier
+// process. Prints a line for each cause.
+[[nodiscard]] std::vector<harness::FindingRecord> causes_of_run(const Options& options, const Workspace& workspace,
+                                                                const harness::Workbench& workbench, const harness::RunOptions& running,
+                                                                const std::vector<std::string>& failing,
+                                                                std::vector<harness::Verdict> verdicts, const InterruptGuard& interrupt);
+
+}  // namespace assay::cli
