@@ -42,10 +42,11 @@ std::vector<std::filesystem::path> relatives_of(const std::string& family) {
 void say_first_answer(const harness::Finding& finding, double repair_seconds, std::chrono::steady_clock::time_point start) {
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   const harness::Classification& found = finding.classification;
-  say_error("assay: after {:.1f} s: {}{}{}; the smallest case: {}; now looking for the line, and up to {:g} s for a repair (--fast leaves "
-            "this out)\n",
-            taken.count(), found.kind, found.says.empty() ? "" : ": ", found.says, harness::format_case(finding.minimal.test_case),
-            repair_seconds);
+  say(stderr,
+      "assay: after {:.1f} s: {}{}{}; the smallest case: {}; now looking for the line, and up to {:g} s for a repair (--fast leaves "
+      "this out)\n",
+      taken.count(), found.kind, found.says.empty() ? "" : ": ", found.says, harness::format_case(finding.minimal.test_case),
+      repair_seconds);
 }
 
 }  // namespace

@@ -211,8 +211,9 @@ void add_triage(CLI::App& app, Action& action) {
                    "0: no search")
       ->type_name("S")
       ->check(CLI::NonNegativeNumber);
-  app_command->add_flag("--fast", command->is_fast,
-                        "Only what needs no edited kernel: cases, places, hazards, tables of constants, classes, lines of hazards and tables");
+  app_command->add_flag(
+      "--fast", command->is_fast,
+      "Only what needs no edited kernel: cases, places, hazards, tables of constants, classes, lines of hazards and tables");
   app_command->add_flag("--json", command->json, "Print one JSON document in place of Markdown (docs/triage.schema.json)");
   app_command->add_option("-o,--output", command->output, "Also write the page to a file")->type_name("FILE");
   add_selection(*app_command, command->options);

@@ -193,7 +193,7 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
   for (const Fault& fault : finding.minimal.faults) {
     const auto* table = fault.as<fault::WrongTable>();
     if (table == nullptr || table->entries.empty()) continue;
-    const TableEntry& entry = table->entries.front();
+    const fault::TableEntry& entry = table->entries.front();
     metal::SourceLocation place = table->place;
     place.line = line_of_entry(own, place, entry.index);
     add(place, fmt::format("entry {} of table {} is {:.9g}, but {:.9g} in {}; {} of {} entries differ", entry.index, table->table,

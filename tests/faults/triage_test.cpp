@@ -44,6 +44,11 @@ constexpr Expectation kRows[] = {
     {"dequantize_v1", dequantize_twins, "norm_of_the_first_block", "wrong-block-norm"},
     {"bf16_vec_v2", bf16_vec_twins, "tail_dropped", "lost-chunk"},
     {"bf16_prefill_v2", bf16_prefill_twins, "mask_ignored", "mask-missing"},
+    {"attn_split_v1", attn_split_twins, "cap_not_divided", "softcap"},
+    {"attn_blocks_v1", attn_blocks_twins, "output_by_head", "permuted-output"},
+    {"attn_nwg_v1", attn_nwg_twins, "values_without_ring_start", "ring-start-off-by-one"},
+    {"attn_simd_v1", attn_simd_twins, "sink_of_next_head", "sinks"},
+    {"attn_paged_v1", attn_paged_twins, "merged_without_maxima", "missing-rescale"},
 };
 
 std::size_t line_of(std::string_view text, std::string_view what) {

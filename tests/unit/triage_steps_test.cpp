@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <functional>
+#include <numbers>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +14,8 @@
 #include "harness/triage/hunks.h"
 #include "harness/triage/localise.h"
 #include "harness/triage/minimise.h"
+#include "harness/triage/named_factor.h"
+#include "harness/triage/permutation.h"
 
 namespace assay::tests {
 namespace {
@@ -57,6 +63,19 @@ TEST(TriageHunks, OnlyTheGuiltyOneIsBlamed) {
   ASSERT_THAT(guilty, SizeIs(1));
   EXPECT_EQ(guilty.front().other, "7");
   EXPECT_THAT(harness::blame(wrong, *hunks, [](const std::string&) { return false; }, [] { return true; }), IsEmpty());
+  EXPECT_THAT(harness::blame(wrong, *hunks, is_right, [] { return false; }), IsEmpty());
+}
+
+// Delta debugging alone ends with the first two, neither of which can be left out then.
+TEST(TriageHunks, ASmallerSetIsNotOverlooked) {
+  const std::string wrong = "a 1 b 2 c 3 d 4 e f g h i j k";
+  const auto hunks = harness::hunks_between(wrong, "a 5 b 6 c 7 d 8 e f g h i j k");
+  const auto has = [](const std::string& text, const char* word) { return text.find(word) != std::string::npos; };
+  const auto is_right = [&](const std::string& text) { return (has(text, "5") && has(text, "6")) || (has(text, "8") && !has(text, "5")); };
+  const auto all = [&](const std::string& text) { return is_right(text) || (has(text, "5") && has(text, "8")); };
+  const auto guilty = harness::blame(wrong, *hunks, all, [] { return true; });
+  ASSERT_THAT(guilty, SizeIs(1));
+  EXPECT_EQ(guilty.front().other, "8");
 }
 
 TEST(TriageHunks, StrangersAreNotCompared) { EXPECT_FALSE(harness::hunks_between("a b c d e f g", "h i j k l m n o p q r s t")); }
@@ -82,6 +101,52 @@ TEST(TriageFit, IsOneForWhatHappenedAndZeroForTheTruth) {
   EXPECT_DOUBLE_EQ(harness::explained_by(observation, observation.expected.value).part, 0.0);
   EXPECT_FALSE(harness::explained_by(observation, observation.expected.value).exact);
   EXPECT_DOUBLE_EQ(harness::explained_by(observation, std::vector<double>{1.5, 2.0, 1.0, 3.0}).part, 0.5);
+}
+
+TEST(TriageFit, NamesConstantsThatKernelsLeaveOut) {
+  const std::vector<double> sizes = {512.0, 128.0};
+  for (const auto& [factor, words] : {std::pair{1 / std::sqrt(512.0), "0.0441942 = 1/sqrt(512)"},
+                                      {std::sqrt(512.0), "22.6274 = sqrt(512)"},
+                                      {-std::numbers::log2e, "-1.4427 = -log2(e)"},
+                                      {std::numbers::ln2 * 1.0002, "0.693286 = ln(2) = 1/log2(e)"},
+                                      {1.0 / 128, "0.0078125 = 1/128"},
+                                      {0.3, "0.3"}}) {
+    EXPECT_EQ(harness::named_factor(factor, sizes), words);
+  }
+  EXPECT_EQ(harness::named_factor(std::sqrt(512.0), {}), "22.6274");
+}
+
+// Two heads and three queries; each row is different.
+harness::Observation permuted(const std::function<std::size_t(std::size_t)>& row_at) {
+  constexpr std::size_t length = 4;
+  harness::Observation observation;
+  observation.test_case = harness::parse_case("x/float/d4x4/b1/h2x2/q3/k3/nomask/gauss/s1", families::find_family("attention"));
+  observation.verdict.row_length = length;
+  for (std::size_t i = 0; i < 6 * length; ++i) {
+    observation.expected.value.push_back(static_cast<double>(i * i + 1));
+    observation.expected.bound.push_back(1e-3);
+  }
+  for (std::size_t row = 0; row < 6; ++row) {
+    for (std::size_t j = 0; j < length; ++j) observation.actual.push_back(observation.expected.value[row_at(row) * length + j]);
+  }
+  return observation;
+}
+
+TEST(TriagePermutation, FindsRowsInAnotherOrder) {
+  // Row (query, head) of a kernel that writes queries outside of heads.
+  const harness::Observation exchanged = permuted([](std::size_t row) { return row % 2 * 3 + row / 2; });
+  EXPECT_THAT(harness::find_permutation(std::span(&exchanged, 1)),
+              Optional(HasSubstr("rows are written in the order batches, queries, heads, not batches, heads, queries")));
+  const harness::Observation turned = permuted([](std::size_t row) { return (row + 1) % 6; });
+  EXPECT_THAT(harness::find_permutation(std::span(&turned, 1)), Optional(HasSubstr("6 of 6 rows hold what belongs to other rows")));
+}
+
+TEST(TriagePermutation, OtherNumbersAreNoOrder) {
+  harness::Observation observation = permuted([](std::size_t row) { return (row + 1) % 6; });
+  observation.actual[5] = 3.5;
+  EXPECT_EQ(harness::find_permutation(std::span(&observation, 1)), std::nullopt);
+  const harness::Observation right = permuted([](std::size_t row) { return row; });
+  EXPECT_EQ(harness::find_permutation(std::span(&right, 1)), std::nullopt);
 }
 
 TEST(TriageMinimise, OffersOnlySmallerCases) {
