@@ -12,6 +12,7 @@
 #include "families/attention/contract.h"
 #include "families/attention/inputs.h"
 #include "families/attention/job.h"
+#include "families/attention/landmarks.h"
 #include "families/shared/mistake_table.h"
 #include "families/shared/probes.h"
 
@@ -206,6 +207,7 @@ TriageRules triage() {
             return std::make_shared<AttentionModel>(test_case, source);
           },
           .mistakes = mistakes,
+          .landmarks = landmarks_of,
           .probes = [](const Case&) { return std::vector<Case>(); },
           .steps = {steps_of("lq", {1, 2}), steps_of("lk", {1, 2, 32, 33, 64, 65}), steps_of("b", {1}), steps_of("h", {1, 2, 4})},
           .followed = "k",
