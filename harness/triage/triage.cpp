@@ -10,6 +10,7 @@
 
 #include "harness/cases/suite.h"
 #include "harness/triage/case_name.h"
+#include "harness/triage/focus.h"
 #include "harness/triage/localise.h"
 #include "harness/triage/minimise.h"
 #include "harness/triage/ordered.h"
@@ -143,12 +144,22 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
     }
     Blame blamed;
     if (omission == nullptr) blamed = blame_differences(laboratory, must_pass, options);
+    Focus focus;
+    if (omission == nullptr && blamed.suspects.empty()) focus = focus_on(laboratory, nearby.failing);
     if (omission == nullptr && blamed.suspects.empty() && finding.hazards.empty()) {
       std::vector<Case> stays;
       for (const Observation& observation : nearby.passing) stays.push_back(observation.test_case);
-      blamed = blame_small_edits(laboratory, finding.classification.kind, must_pass, stays, options.repair_budget);
+      std::vector<Case> given;
+      for (const Verdict& verdict : left) given.push_back(verdict.test_case);
+      blamed = blame_small_edits(laboratory, {.kind = finding.classification.kind,
+                                              .failing = must_pass,
+                                              .passing = stays,
+                                              .given = given,
+                                              .suspicion = focus.suspects.empty() ? nullptr : &focus.suspicion,
+                                              .budget = options.repair_budget});
     }
     finding.suspects = std::move(blamed.suspects);
+    for (Suspect& suspect : focus.suspects) finding.suspects.push_back(std::move(suspect));
     if (omission == nullptr) {
       for (Suspect& suspect : observed_suspects(laboratory, finding, finding.suspects.empty()))
         finding.suspects.push_back(std::move(suspect));
