@@ -20,6 +20,7 @@
 
 #include "families/draw.h"
 #include "families/job.h"
+#include "families/landmarks.h"
 #include "families/minimum.h"
 #include "families/misfit.h"
 #include "families/omission.h"
@@ -192,6 +193,8 @@ struct TriageRules {
   // A model that computes a case in double, with switches for mistakes. Throws fixtures::FileError if a file contains an invalid value.
   std::function<std::shared_ptr<const Model>(const Case& test_case, const Source& source)> model;
   std::vector<Mistake> (*mistakes)();
+  // What every right kernel holds at some point; null for a family that says nothing about it.
+  LandmarksOf landmarks = nullptr;
   // Mistakes for a codebook that was derived from an output; null for a family that reads no codebook.
   std::vector<Mistake> (*codebook_mistakes)(const std::vector<double>& codebook) = nullptr;
 

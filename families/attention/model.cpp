@@ -12,6 +12,7 @@
 #include "families/attention/contract.h"
 #include "families/attention/inputs.h"
 #include "families/attention/job.h"
+#include "families/attention/landmarks.h"
 #include "families/attention/mistaken.h"
 #include "families/shared/probes.h"
 
@@ -157,6 +158,7 @@ TriageRules triage(oracles::LogBase lse) {
             return std::make_shared<MistakenAttention>(test_case, source, lse);
           },
           .mistakes = attention_mistakes,
+          .landmarks = landmarks_of,
           .probes = probes_near,
           .steps = {steps_of("lq", {1, 2}), steps_of("lk", {1, 2, 32, 33, 64, 65}), steps_of("b", {1}), steps_of("h", {1, 2, 4})},
           .followed = "k",

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <thread>
 #include <utility>
 
@@ -15,7 +16,9 @@
 #include "harness/mutate/mutant.h"
 #include "harness/mutate/operators.h"
 #include "harness/mutate/source.h"
+#include "harness/triage/confirm.h"
 #include "harness/triage/ordered.h"
+#include "harness/triage/plausible_edits.h"
 #include "harness/triage/suspects.h"
 
 namespace assay::harness {
@@ -32,6 +35,8 @@ constexpr std::array<std::string_view, 11> kPlaces = {"swap_arguments", "swap_in
 constexpr std::array<std::string_view, 5> kAmounts = {"drop_operand", "arithmetic", "twice", "sign", "swap_arguments"};
 // Edits that repair nothing: no real mistake makes a constant wrong by a thousandth.
 constexpr std::array<std::string_view, 2> kNever = {"float_constant", "drop_barrier"};
+// Of the plausible edits, those that are many.
+constexpr std::array<std::string_view, 3> kFarFetched = {"more_factor", "more_term", "drop_statement"};
 
 bool is_among(std::string_view word, Words words) { return std::ranges::find(words, word) != words.end(); }
 
@@ -62,12 +67,35 @@ std::vector<Edit> opposite_edits(const Source& source) {
   return edits;
 }
 
+// Whether the operator repairs what landmarks say is wrong.
+bool is_of_fault(std::string_view op, LineSuspicion::Fault fault) {
+  using Fault = LineSuspicion::Fault;
+  if (fault == Fault::limit) return is_among(op, kLimits) || op == "near_number" || op == "other_name";
+  if (fault == Fault::place) return is_among(op, kPlaces) || op == "other_name" || op == "more_term";
+  return fault == Fault::amount && (is_among(op, kAmounts) || op == "more_factor" || op == "start");
+}
+
+// Edits of suspect lines first; on a line, the likely ones first.
+std::vector<Edit> order_by_suspicion(const Source& source, std::vector<Edit> edits, Words likely, const LineSuspicion& suspicion) {
+  for (Edit& edit : plausible_edits(source, suspicion)) edits.push_back(std::move(edit));
+  order_by(edits, [&](const Edit& edit) {
+    constexpr double least = 0.01, unlikely = 1.5, far_fetched = 3;
+    const double suspect = std::max(least, suspicion.of(source.place(edit.offset).line));
+    const double operation = is_of_fault(edit.op, suspicion.fault) || is_among(edit.op, likely) ? 0.0
+                             : is_among(edit.op, kFarFetched)                                   ? far_fetched
+                                                                                                : unlikely;
+    return operation - 4 * std::log2(suspect);
+  });
+  return edits;
+}
+
 // The most likely first.
-std::vector<Edit> edits_to_try(const Source& source, std::string_view kind) {
+std::vector<Edit> edits_to_try(const Source& source, std::string_view kind, const LineSuspicion* suspicion) {
   std::vector<Edit> edits = opposite_edits(source);
   for (Mutant& mutant : make_mutants(source)) edits.push_back({mutant.op, mutant.offset, mutant.length, std::move(mutant.replacement)});
   std::erase_if(edits, [](const Edit& edit) { return is_among(edit.op, kNever); });
   const Words likely = likely_operators(kind);
+  if (suspicion != nullptr) return order_by_suspicion(source, std::move(edits), likely, *suspicion);
   // Sorted by operator: of two edits with the same meaning, the more likely one is found.
   const auto length = static_cast<double>(source.text().size());
   order_by(edits, [&](const Edit& edit) {
@@ -102,36 +130,55 @@ std::vector<Laboratory> compiled(const Laboratory& laboratory, std::span<const s
 
 }  // namespace
 
-Blame blame_small_edits(const Laboratory& laboratory, std::string_view kind, std::span<const Case> failing, std::span<const Case> passing,
-                        std::chrono::duration<double> budget) {
+namespace {
+
+// An edit after which the cases around pass.
+struct Repair {
+  Blame blame;
+  Confirmation confirmation;
+};
+
+Repair repair_of(const Source& source, const Edit& edit, const std::string& text, const Confirmation& confirmation, std::size_t tried) {
+  const std::uint32_t line = source.place(edit.offset).line;
+  const Source after(text, source.name());
+  Repair repair{.blame = {}, .confirmation = confirmation};
+  repair.blame.repaired = text;
+  repair.blame.suspects.push_back({.file = source.name(),
+                                   .line = line,
+                                   .why = fmt::format("with this small edit, {} ({} edits tried)", to_text(confirmation), tried),
+                                   .is_elsewhere = false,
+                                   .context = {},
+                                   .repaired = std::string(base::trimmed(after.line(line)))});
+  return repair;
+}
+
+}  // namespace
+
+Blame blame_small_edits(const Laboratory& laboratory, const EditSearch& search) {
   const auto start = std::chrono::steady_clock::now();
+  const auto left = [&]() -> std::chrono::duration<double> { return search.budget - (std::chrono::steady_clock::now() - start); };
+  Laboratory before = laboratory.with_source(laboratory.variant().source);
   const Source source(kernels::read_text(laboratory.variant().source), laboratory.variant().source.string());
-  const std::vector<Edit> edits = edits_to_try(source, kind);
+  const std::vector<Edit> edits = edits_to_try(source, search.kind, search.suspicion);
   const std::size_t batch = 4 * std::max(1U, std::thread::hardware_concurrency());
-  for (std::size_t first = 0; first < edits.size() && std::chrono::steady_clock::now() - start < budget; first += batch) {
+  Blame partial;  // of an edit that does not make all failing cases pass: there may be another mistake
+  for (std::size_t first = 0; first < edits.size() && left().count() > 0; first += batch) {
     const std::span<const Edit> some = std::span(edits).subspan(first, std::min(batch, edits.size() - first));
     std::vector<std::string> texts;
     for (const Edit& edit : some) texts.push_back(edited(source.text(), edit));
-    std::vector<Laboratory> repaired = compiled(laboratory, texts, failing.front());
+    std::vector<Laboratory> repaired = compiled(laboratory, texts, search.failing.front());
     for (std::size_t i = 0; i < some.size(); ++i) {
       const auto passes = [&](const Case& test_case) { return repaired[i].verdict(test_case).status == Status::passed; };
-      if (!std::ranges::all_of(failing, passes) || !std::ranges::all_of(passing, passes)) continue;
-      const std::uint32_t line = source.place(some[i].offset).line;
-      const Source after(texts[i], source.name());
-      Blame blamed;
-      blamed.repaired = texts[i];
-      blamed.suspects.push_back(
-          {.file = source.name(),
-           .line = line,
-           .why = fmt::format("with this small edit, the {} failing and {} passing cases around it pass ({} edits tried)", failing.size(),
-                              passing.size(), first + i + 1),
-           .is_elsewhere = false,
-           .context = {},
-           .repaired = std::string(base::trimmed(after.line(line)))});
-      return blamed;
+      if (!std::ranges::all_of(search.failing, passes) || !std::ranges::all_of(search.passing, passes)) continue;
+      constexpr std::chrono::duration<double> least = std::chrono::seconds(12);
+      const Confirmation confirmation = confirm(before, repaired[i], search.given, std::max(least, left()));
+      if (confirmation.breaks) continue;
+      Repair repair = repair_of(source, some[i], texts[i], confirmation, first + i + 1);
+      if (confirmation.is_full()) return std::move(repair.blame);
+      if (partial.suspects.empty()) partial = std::move(repair.blame);
     }
   }
-  return {};
+  return partial;
 }
 
 }  // namespace assay::harness

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/triage/laboratory.h"
+#include "harness/triage/slices.h"
 #include "harness/triage/triage.h"
 
 namespace assay::harness {
@@ -25,9 +26,18 @@ struct Blame {
 // Whether the variant passes all of these cases with `text` as its source.
 [[nodiscard]] bool passes_all(const Laboratory& laboratory, const std::string& text, std::span<const Case> cases);
 
+// What an edit must not break, and where to try first.
+struct EditSearch {
+  std::string_view kind;          // the class of the mistake
+  std::span<const Case> failing;  // at least one; the first is the cheapest
+  std::span<const Case> passing;
+  std::span<const Case> given;               // all failing cases of the run, to confirm an edit that passes those
+  const LineSuspicion* suspicion = nullptr;  // nullptr: every line is as likely
+  std::chrono::duration<double> budget = {};
+};
+
 // Finds an edit that makes failing cases pass and keeps passing ones: for kernels without a correct source to compare with.
-[[nodiscard]] Blame blame_small_edits(const Laboratory& laboratory, std::string_view kind, std::span<const Case> failing,
-                                      std::span<const Case> passing, std::chrono::duration<double> budget);
+[[nodiscard]] Blame blame_small_edits(const Laboratory& laboratory, const EditSearch& search);
 
 // A laboratory for the variant with `text` as its source.
 [[nodiscard]] Laboratory with_text(const Laboratory& laboratory, const std::string& text);

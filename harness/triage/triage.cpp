@@ -4,12 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "harness/cases/suite.h"
 #include "harness/triage/case_name.h"
+#include "harness/triage/confirm.h"
+#include "harness/triage/focus.h"
 #include "harness/triage/localise.h"
 #include "harness/triage/minimise.h"
 #include "harness/triage/ordered.h"
@@ -138,6 +142,50 @@ std::vector<bool> members_of(const Laboratory& laboratory, const Finding& findin
   return members;
 }
 
+// Tries what undid the failure of a few cases on all of them and on suite `smoke`; false if it makes another case fail.
+bool is_confirmed(Laboratory& laboratory, Blame& blamed, std::span<const Case> given) {
+  constexpr std::chrono::duration<double> budget = std::chrono::seconds(20);
+  Laboratory repaired = with_text(laboratory, blamed.repaired);
+  const Confirmation confirmation = confirm(laboratory, repaired, given, budget);
+  for (Suspect& suspect : blamed.suspects) suspect.why += fmt::format("; with it, {}", to_text(confirmation));
+  return !confirmation.breaks;
+}
+
+// Fills the suspects, the most likely first, and returns the repaired source, if there is one.
+std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& nearby, std::span<const Verdict> left,
+                       const TriageOptions& options) {
+  constexpr std::size_t more = 3;
+  std::vector<Case> must_pass = {finding.minimal.test_case};
+  for (const Observation& observation : nearby.failing) {
+    if (must_pass.size() <= more && !(observation.test_case == finding.minimal.test_case)) must_pass.push_back(observation.test_case);
+  }
+  std::vector<Case> given;
+  for (const Verdict& verdict : left) given.push_back(verdict.test_case);
+  Blame blamed;
+  Focus focus;
+  if (!options.is_fast) {
+    blamed = blame_differences(laboratory, must_pass, options);
+    if (!blamed.suspects.empty() && !is_confirmed(laboratory, blamed, given)) blamed = {};
+  }
+  if (blamed.suspects.empty()) focus = focus_on(laboratory, nearby.failing);
+  if (!options.is_fast && blamed.suspects.empty() && finding.hazards.empty()) {
+    std::vector<Case> stays;
+    for (const Observation& observation : nearby.passing) stays.push_back(observation.test_case);
+    blamed = blame_small_edits(laboratory, {.kind = finding.classification.kind,
+                                            .failing = must_pass,
+                                            .passing = stays,
+                                            .given = given,
+                                            .suspicion = focus.suspects.empty() ? nullptr : &focus.suspicion,
+                                            .budget = options.repair_budget});
+  }
+  finding.suspects = std::move(blamed.suspects);
+  finding.repaired_source = blamed.repaired;
+  std::ranges::move(focus.suspects, std::back_inserter(finding.suspects));
+  std::ranges::move(observed_suspects(laboratory, finding, finding.suspects.empty() && !options.is_fast),
+                    std::back_inserter(finding.suspects));
+  return blamed.repaired;
+}
+
 }  // namespace
 
 std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> failures, const TriageOptions& options) {
@@ -166,27 +214,11 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
 
     if (options.first_answer) options.first_answer(finding);
 
-    std::vector<Case> must_pass = {finding.minimal.test_case};
-    constexpr std::size_t more = 3;
-    for (const Observation& observation : nearby.failing) {
-      if (must_pass.size() <= more && !(observation.test_case == finding.minimal.test_case)) must_pass.push_back(observation.test_case);
-    }
-    Blame blamed;
-    if (omission == nullptr && !options.is_fast) blamed = blame_differences(laboratory, must_pass, options);
-    if (omission == nullptr && !options.is_fast && blamed.suspects.empty() && finding.hazards.empty()) {
-      std::vector<Case> stays;
-      for (const Observation& observation : nearby.passing) stays.push_back(observation.test_case);
-      blamed = blame_small_edits(laboratory, finding.classification.kind, must_pass, stays, options.repair_budget);
-    }
-    finding.suspects = std::move(blamed.suspects);
-    finding.repaired_source = blamed.repaired;
-    if (omission == nullptr) {
-      for (Suspect& suspect : observed_suspects(laboratory, finding, finding.suspects.empty()))
-        finding.suspects.push_back(std::move(suspect));
-    }
+    std::string repaired;
+    if (omission == nullptr) repaired = find_lines(laboratory, finding, nearby, left, options);
     for (Suspect& suspect : finding.suspects) add_context(suspect);
 
-    const std::vector<bool> members = members_of(laboratory, finding, blamed.repaired, left);
+    const std::vector<bool> members = members_of(laboratory, finding, repaired, left);
     std::vector<Verdict> rest;
     for (std::size_t i = 0; i < left.size(); ++i) {
       if (i == 0 || members[i]) {

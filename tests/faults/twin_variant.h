@@ -30,6 +30,7 @@ class TwinVariant {
     EXPECT_NE(place, std::string::npos) << "not in kernel.metal of " << name << ": " << twin.from;
     if (place == std::string::npos) return;
     EXPECT_EQ(text_.find(twin.from, place + 1), std::string::npos) << "more than once in kernel.metal of " << name << ": " << twin.from;
+    place_ = place;
     text_.replace(place, twin.from.size(), twin.to);
     install(std::string(name) + "_" + std::string(twin.name));
   }
@@ -46,6 +47,8 @@ class TwinVariant {
   }
   [[nodiscard]] const std::vector<kernels::Variant>& catalogue() const { return catalogue_; }
   [[nodiscard]] const std::string& text() const { return text_; }
+  // Where the mistake begins in the text, in bytes.
+  [[nodiscard]] std::size_t place() const { return place_; }
   [[nodiscard]] harness::Workbench prepare(const std::vector<harness::Case>& cases) const { return {catalogue_, cases, {}}; }
 
  private:
@@ -72,6 +75,7 @@ class TwinVariant {
   std::vector<kernels::Variant> catalogue_;
   kernels::Variant* variant_ = nullptr;
   std::string text_;
+  std::size_t place_ = 0;
   std::filesystem::path folder_;
 };
 

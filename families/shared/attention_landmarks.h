@@ -1,0 +1,38 @@
+// The landmarks of attention rows, for all families of attention.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "families/landmarks.h"
+
+namespace assay::families {
+
+// One row of the output, and all that its kernel reads. Numbers are those that are stored, after decoding.
+struct AttentionLandmarkRow {
+  std::size_t row = 0;        // of the judged output
+  std::size_t kv_head = 0;    // among all key/value heads of all batches: index into `heads`
+  std::vector<double> query;  // [Dk]
+  // [keys of the row's batch]: what is added to the score; minus infinity hides.
+  std::vector<double> bias;
+  std::optional<double> sink;
+};
+
+// The keys and values of one key/value head of one batch.
+struct AttentionLandmarkHead {
+  std::vector<double> keys;    // [rows, Dk]
+  std::vector<double> values;  // [rows, Dv]
+};
+
+struct AttentionLandmarkShape {
+  std::size_t head_dim = 0, value_dim = 0;
+  double scale = 1, softcap = 0;
+};
+
+// In this order: query, key, dot product, scaled score, score with cap and bias, value, weight, sum of weights, numerator, output.
+[[nodiscard]] Landmarks attention_landmarks(const AttentionLandmarkShape& shape, std::span<const AttentionLandmarkRow> rows,
+                                            std::span<const AttentionLandmarkHead> heads);
+
+}  // namespace assay::families

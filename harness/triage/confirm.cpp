@@ -1,0 +1,54 @@
+// Confirms a repair on failing cases and on suite `smoke`.
+#include "harness/triage/confirm.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "harness/cases/suite.h"
+#include "harness/triage/minimise.h"
+#include "harness/triage/ordered.h"
+
+namespace assay::harness {
+
+Confirmation confirm(Laboratory& before, Laboratory& repaired, std::span<const Case> given, std::chrono::duration<double> budget) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto is_over = [&] { return std::chrono::steady_clock::now() - start >= budget; };
+  Confirmation confirmation;
+  for (const Case& test_case : given) {
+    if (is_over()) {
+      confirmation.is_complete = false;
+      return confirmation;
+    }
+    ++confirmation.given;
+    confirmation.healed += repaired.verdict(test_case).status == Status::passed ? 1 : 0;
+  }
+  std::vector<Case> smoke = suite_cases(Suite::smoke, before.variant(), 0);
+  order_by(smoke, [](const Case& test_case) { return size_of(test_case); });
+  for (const Case& test_case : smoke) {
+    if (is_over()) {
+      confirmation.is_complete = false;
+      return confirmation;
+    }
+    const Status status = repaired.verdict(test_case).status;
+    if (status == Status::skipped) continue;
+    ++confirmation.smoke;
+    if (status == Status::passed) {
+      ++confirmation.passing;
+    } else if (before.verdict(test_case).status == Status::passed) {
+      confirmation.breaks = true;
+      return confirmation;
+    }
+  }
+  return confirmation;
+}
+
+std::string to_text(const Confirmation& confirmation) {
+  const auto part = [](std::size_t some, std::size_t all) {
+    return some == all ? fmt::format("all {}", all) : fmt::format("{} of {}", some, all);
+  };
+  return fmt::format("{} failing cases and {} cases of suite smoke pass{}", part(confirmation.healed, confirmation.given),
+                     part(confirmation.passing, confirmation.smoke), confirmation.is_complete ? "" : "; there was no time for the others");
+}
+
+}  // namespace assay::harness

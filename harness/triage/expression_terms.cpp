@@ -1,0 +1,162 @@
+// Splits expressions into terms, and reads the members of structs.
+#include "harness/triage/expression_terms.h"
+
+#include <algorithm>
+#include <array>
+
+namespace assay::harness {
+namespace {
+
+using metal::translate::TokenKind;
+
+constexpr std::array<std::string_view, 6> kComparisons = {"<", ">", "<=", ">=", "==", "!="};
+constexpr std::array<std::string_view, 13> kSeparators = {",", "?", ":", "=", "+=", "-=", "*=", "/=", "&&", "||", "return", ";", "%="};
+constexpr std::array<std::string_view, 5> kExponentials = {"exp", "exp2", "exp10", "precise", "fast"};
+
+class TermReader {
+ public:
+  TermReader(const std::vector<SourceToken>& tokens, ExpressionTerms& terms) : tokens_(tokens), terms_(terms) {}
+
+  void read(TokenRange range, bool is_index, bool is_exponent) {
+    if (range.is_empty()) return;
+    if (is_index) terms_.indices.push_back(range);
+    read_condition(range);
+    std::size_t start = range.first;
+    for (std::size_t i = range.first; i <= range.last;) {
+      if (i == range.last || separates(i, range.first)) {
+        if (start < i) {
+          terms_.terms.push_back({{start, i}, is_index, is_exponent});
+          if (is_index && (i - start > 1 || tokens_[start].is_identifier())) terms_.index_terms.push_back({start, i});
+        }
+        start = ++i;
+        continue;
+      }
+      const SourceToken& token = tokens_[i];
+      const bool opens = (token.is("(") || token.is("[") || token.is("{") || (token.is_angle && token.is("<"))) && token.match > i;
+      if (!opens) {
+        ++i;
+        continue;
+      }
+      const bool is_call = i > 0 && tokens_[i - 1].is_identifier();
+      if (!token.is_angle)
+        read({i + 1, token.match}, is_index || token.is("["), token.is("(") && is_call && among(kExponentials, tokens_[i - 1].text));
+      i = token.match + 1;
+    }
+  }
+
+ private:
+  [[nodiscard]] bool ends_operand(std::size_t i) const {
+    const SourceToken& token = tokens_[i];
+    return token.kind == TokenKind::number || token.is_identifier() || token.is(")") || token.is("]");
+  }
+  [[nodiscard]] bool separates(std::size_t i, std::size_t first) const {
+    const SourceToken& token = tokens_[i];
+    if (token.is_angle) return false;
+    if (token.is("+") || token.is("-")) return i > first && ends_operand(i - 1);
+    return among(kSeparators, token.text) || among(kComparisons, token.text);
+  }
+
+  // The part behind an assignment, in front of a `?` and between semicolons, if it compares.
+  void read_condition(TokenRange range) {
+    std::size_t start = range.first;
+    for (std::size_t i = range.first; i <= range.last;) {
+      const bool ends = i == range.last || tokens_[i].is("=") || tokens_[i].is("?") || tokens_[i].is(",") || tokens_[i].is(":");
+      if (ends) {
+        if (start < i) add_condition({start, i});
+        start = ++i;
+        continue;
+      }
+      const bool opens = (tokens_[i].is("(") || tokens_[i].is("[") || tokens_[i].is("{")) && tokens_[i].match > i;
+      i = opens ? tokens_[i].match + 1 : i + 1;
+    }
+  }
+
+  void add_condition(TokenRange range) {
+    bool compares = false;
+    std::size_t start = range.first;
+    std::vector<TokenRange> parts;
+    for (std::size_t i = range.first; i <= range.last; ++i) {
+      if (i == range.last || tokens_[i].is("&&") || tokens_[i].is("||")) {
+        if (start < i) parts.push_back({start, i});
+        start = i + 1;
+        compares = compares || i != range.last;
+        continue;
+      }
+      compares = compares || (among(kComparisons, tokens_[i].text) && !tokens_[i].is_angle);
+      if (tokens_[i].is("(") && tokens_[i].match > i) i = tokens_[i].match;
+    }
+    if (!compares) return;
+    terms_.conditions.push_back(range);
+    terms_.condition_terms.insert(terms_.condition_terms.end(), parts.begin(), parts.end());
+  }
+
+  const std::vector<SourceToken>& tokens_;
+  ExpressionTerms& terms_;
+};
+
+void read_members(const std::vector<SourceToken>& tokens, std::size_t open, std::vector<StructMembers::Member>& members) {
+  const std::size_t close = tokens[open].match;
+  std::string_view type;
+  for (std::size_t i = open + 1; i < close; ++i) {
+    if (tokens[i].is("(") || tokens[i].is("{")) {
+      i = tokens[i].match;
+      type = {};
+      continue;
+    }
+    if (tokens[i].is(";") || tokens[i].is("}")) {
+      type = {};
+      continue;
+    }
+    if (!tokens[i].is_identifier()) continue;
+    const SourceToken& next = tokens[i + 1];
+    if (type.empty()) {
+      if (!tokens[i].is("const") && !tokens[i].is("device") && !tokens[i].is("constant")) type = tokens[i].text;
+    } else if (next.is(",") || next.is(";") || next.is("[")) {
+      members.emplace_back(tokens[i].text, type);
+    }
+  }
+}
+
+}  // namespace
+
+ExpressionTerms terms_of(const std::vector<SourceToken>& tokens, TokenRange expression, bool is_offset) {
+  ExpressionTerms terms;
+  TermReader(tokens, terms).read(expression, is_offset, false);
+  return terms;
+}
+
+bool holds_comparison(const std::vector<SourceToken>& tokens, TokenRange expression) {
+  for (std::size_t i = expression.first; i < expression.last; ++i) {
+    const SourceToken& token = tokens[i];
+    if (!token.is_angle && (among(kComparisons, token.text) || token.is("/") || token.is("%") || token.is("min") || token.is("max")))
+      return true;
+  }
+  return false;
+}
+
+std::string_view StructMembers::type_of(std::string_view name) const {
+  const auto found = std::ranges::find(all, name, &Member::first);
+  return found == all.end() ? std::string_view() : found->second;
+}
+
+std::vector<StructMembers::Member> StructMembers::of_struct(std::string_view name) const {
+  for (const auto& [known, members] : structs) {
+    if (known == name) return members;
+  }
+  return {};
+}
+
+StructMembers members_of(const SourcePiece& piece) {
+  StructMembers read;
+  const std::vector<SourceToken>& tokens = piece.tokens;
+  for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
+    if (!tokens[i].is("struct") || !tokens[i + 1].is_identifier() || !tokens[i + 2].is("{")) continue;
+    std::vector<StructMembers::Member> members;
+    read_members(tokens, i + 2, members);
+    read.all.insert(read.all.end(), members.begin(), members.end());
+    read.structs.emplace_back(tokens[i + 1].text, std::move(members));
+  }
+  return read;
+}
+
+}  // namespace assay::harness

@@ -1,0 +1,227 @@
+// Makes edits of suspect lines from the names and terms that a source has.
+#include "harness/triage/plausible_edits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "harness/mutate/structure.h"
+#include "harness/triage/expression_terms.h"
+#include "harness/triage/ordered.h"
+
+namespace assay::harness {
+namespace {
+
+constexpr std::array<std::string_view, 4> kStarts = {"0.0f", "1.0f", "-INFINITY", "-FLT_MAX / 2"};
+constexpr std::array<std::string_view, 2> kLogarithms = {"1.44269504f", "0.69314718f"};
+constexpr std::array<std::string_view, 3> kFloats = {"float", "half", "bfloat"};
+
+// "ulong" of "ulong &".
+std::string_view plain(std::string_view type) { return type.substr(0, type.find(' ')); }
+
+// The part of the longer name that both have at their ends.
+double likeness(std::string_view one, std::string_view other) {
+  std::size_t front = 0, back = 0;
+  const std::size_t shorter = std::min(one.size(), other.size());
+  while (front < shorter && one[front] == other[front]) ++front;
+  while (back < shorter - front && one[one.size() - 1 - back] == other[other.size() - 1 - back]) ++back;
+  return static_cast<double>(front + back) / static_cast<double>(std::max(one.size(), other.size()));
+}
+
+class EditMaker {
+ public:
+  EditMaker(const Source& source, const SourcePiece& piece, const LineSuspicion& suspicion)
+      : source_(source), tokens_(piece.tokens), suspicion_(suspicion), structure_(read_structure(piece)), members_(members_of(piece)) {
+    for (const Expression& expression : structure_.expressions) terms_.push_back(terms_of(tokens_, expression.range, expression.is_offset));
+  }
+
+  std::vector<Edit> run() {
+    for (const TokenRange& value : structure_.initial_values) edit_start(value);
+    for (std::size_t i = 0; i < structure_.expressions.size(); ++i) {
+      const Expression& expression = structure_.expressions[i];
+      if (!is_suspect(expression.range)) continue;
+      edit_names(expression);
+      edit_factors(expression, terms_[i]);
+      edit_terms(i);
+    }
+    return std::move(edits_);
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t line_of(TokenRange range) const { return source_.place(tokens_[range.first].offset).line; }
+  [[nodiscard]] bool is_suspect(TokenRange range) const {
+    constexpr double least = 0.03;
+    if (range.is_empty()) return false;
+    const std::uint32_t last = source_.place(tokens_[range.last - 1].offset).line;
+    for (std::uint32_t line = line_of(range); line <= last; ++line) {
+      if (suspicion_.of(line) >= least) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] std::string_view text_of(TokenRange range) const {
+    const SourceToken& last = tokens_[range.last - 1];
+    const std::size_t begin = tokens_[range.first].offset;
+    return std::string_view(source_.text()).substr(begin, last.offset + last.text.size() - begin);
+  }
+  void replace(std::string_view op, TokenRange range, std::string text) {
+    const std::string_view before = text_of(range);
+    if (before == text) return;
+    const std::size_t offset = tokens_[range.first].offset;
+    if (known_.emplace(offset, before.size(), text).second) edits_.push_back({op, offset, before.size(), std::move(text)});
+  }
+  [[nodiscard]] bool is_member(std::size_t i) const { return i > 0 && (tokens_[i - 1].is(".") || tokens_[i - 1].is("->")); }
+  [[nodiscard]] bool is_called(std::size_t i) const {
+    return i + 1 < tokens_.size() && (tokens_[i + 1].is("(") || tokens_[i + 1].is("::"));
+  }
+
+  void edit_start(TokenRange value) {
+    if (value.is_empty() || !is_suspect(value)) return;
+    const std::string_view text = text_of(value);
+    const bool is_float = text.find("INFINITY") != std::string_view::npos || text.find("FLT_MAX") != std::string_view::npos ||
+                          (tokens_[value.last - 1].kind == metal::translate::TokenKind::number && text.find('.') != std::string_view::npos);
+    constexpr std::size_t most = 5;
+    if (!is_float || value.last - value.first > most) return;
+    for (const std::string_view start : kStarts) replace("start", value, std::string(start));
+  }
+
+  static const Variable* find_variable(const Expression& expression, std::string_view name) {
+    const auto found = std::ranges::find(expression.variables.rbegin(), expression.variables.rend(), name, &Variable::name);
+    return found == expression.variables.rend() ? nullptr : &*found;
+  }
+
+  void edit_names(const Expression& expression) {
+    const bool compares = holds_comparison(tokens_, expression.range);
+    for (std::size_t i = expression.range.first; i < expression.range.last; ++i) {
+      if (!tokens_[i].is_identifier() || is_called(i)) continue;
+      std::string_view type;
+      std::vector<std::string_view> others;
+      if (is_member(i)) {
+        type = members_.type_of(tokens_[i].text);
+        for (const auto& [name, of] : members_.all) {
+          if (!type.empty() && of == type && name != tokens_[i].text) others.push_back(name);
+        }
+      } else if (const Variable* variable = find_variable(expression, tokens_[i].text); variable != nullptr) {
+        type = plain(variable->type);
+        for (auto other = expression.variables.rbegin(); other != expression.variables.rend(); ++other) {
+          if (other->name != variable->name && is_alike(*other, *variable)) others.push_back(other->name);
+        }
+      }
+      constexpr std::size_t most = 6;
+      order_by(others, [&](std::string_view other) { return -likeness(tokens_[i].text, other); });
+      others.resize(std::min(others.size(), most));
+      for (const std::string_view other : others) replace("other_name", {i, i + 1}, std::string(other));
+      if (compares && is_integer_type(type)) edit_near(i);
+    }
+  }
+
+  // One more and one less of a variable, or of a member with the struct before it.
+  void edit_near(std::size_t i) {
+    const std::size_t first = is_member(i) && i >= 2 ? i - 2 : i;
+    const TokenRange range = {first, i + 1};
+    for (const std::string_view change : {"+ 1", "- 1"}) replace("near_number", range, fmt::format("({} {})", text_of(range), change));
+  }
+
+  // Integers of different widths are mixed freely.
+  static bool is_alike(const Variable& one, const Variable& other) {
+    if (one.type.find('*') != std::string::npos || other.type.find('*') != std::string::npos) return one.type == other.type;
+    return plain(one.type) == plain(other.type) || (is_integer_type(plain(one.type)) && is_integer_type(plain(other.type)));
+  }
+
+  [[nodiscard]] std::vector<std::string> numbers_in_scope(const Expression& expression) const {
+    constexpr std::size_t most = 8;
+    std::vector<std::string> numbers;
+    for (auto variable = expression.variables.rbegin(); variable != expression.variables.rend(); ++variable) {
+      if (variable->type.find('*') != std::string::npos) continue;
+      if (among(kFloats, plain(variable->type)) && numbers.size() < most) numbers.emplace_back(variable->name);
+      for (const auto& [name, type] : members_.of_struct(plain(variable->type))) {
+        if (among(kFloats, type)) numbers.push_back(fmt::format("{}.{}", variable->name, name));
+      }
+    }
+    return numbers;
+  }
+
+  // Whether a term may be a number with a fraction.
+  [[nodiscard]] bool is_fraction(const Expression& expression, TokenRange term) const {
+    for (std::size_t i = term.first; i < term.last; ++i) {
+      if (!tokens_[i].is_identifier()) continue;
+      const Variable* variable = find_variable(expression, tokens_[i].text);
+      if (variable != nullptr && !is_member(i) && plain(variable->type).find("float") != std::string_view::npos) return true;
+      if (variable == nullptr && is_called(i)) return true;
+    }
+    return false;
+  }
+
+  void edit_factors(const Expression& expression, const ExpressionTerms& terms) {
+    const std::vector<std::string> numbers = numbers_in_scope(expression);
+    for (const ExpressionTerms::Term& term : terms.terms) {
+      if (term.is_index || !is_suspect(term.range) || !is_fraction(expression, term.range)) continue;
+      const std::string text(text_of(term.range));
+      for (const std::string& number : numbers) {
+        if (text == number) continue;
+        replace("more_factor", term.range, fmt::format("{} * {}", text, number));
+        replace("more_factor", term.range, fmt::format("{} / {}", text, number));
+        if (term.is_exponent) replace("more_factor", term.range, fmt::format("{} - {}", text, number));
+      }
+      for (const std::string_view logarithm : kLogarithms) replace("more_factor", term.range, fmt::format("{} * {}", text, logarithm));
+    }
+  }
+
+  // Terms of other expressions, the nearest first: of indices for indices, of conditions for conditions.
+  void edit_terms(std::size_t edited) {
+    constexpr std::size_t most = 8;
+    for (const bool of_conditions : {false, true}) {
+      const std::vector<TokenRange>& places = of_conditions ? terms_[edited].conditions : terms_[edited].indices;
+      if (places.empty()) continue;
+      std::vector<std::pair<std::uint32_t, std::string_view>> found;
+      const std::uint32_t line = line_of(structure_.expressions[edited].range);
+      for (std::size_t i = 0; i < terms_.size(); ++i) {
+        for (const TokenRange& term : of_conditions ? terms_[i].condition_terms : terms_[i].index_terms) {
+          const std::uint32_t other = line_of(term);
+          found.emplace_back(line > other ? line - other : other - line, text_of(term));
+        }
+      }
+      order_by(found, [](const auto& one) { return one.first; });
+      for (const TokenRange& place : places) {
+        const std::string_view text = text_of(place);
+        std::set<std::string_view> used;
+        for (const auto& [distance, term] : found) {
+          if (used.size() >= most || text.find(term) != std::string_view::npos || !used.insert(term).second) continue;
+          if (of_conditions) {
+            replace("more_term", place, fmt::format("({}) || ({})", text, term));
+            replace("more_term", place, fmt::format("({}) && ({})", text, term));
+          } else {
+            replace("more_term", place, fmt::format("{} + {}", text, term));
+          }
+        }
+      }
+    }
+  }
+
+  const Source& source_;
+  const std::vector<SourceToken>& tokens_;
+  const LineSuspicion& suspicion_;
+  Structure structure_;
+  StructMembers members_;
+  std::vector<ExpressionTerms> terms_;  // by expression
+  std::set<std::tuple<std::size_t, std::size_t, std::string>> known_;
+  std::vector<Edit> edits_;
+};
+
+}  // namespace
+
+std::vector<Edit> plausible_edits(const Source& source, const LineSuspicion& suspicion) {
+  std::vector<Edit> edits;
+  for (const SourcePiece& piece : source.pieces()) {
+    if (piece.is_macro) continue;
+    for (Edit& edit : EditMaker(source, piece, suspicion).run()) edits.push_back(std::move(edit));
+  }
+  return edits;
+}
+
+}  // namespace assay::harness

@@ -1,0 +1,197 @@
+// Sorts the numbers of a trace by line, and counts which elements of a landmark they hold.
+#include "harness/triage/sightings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace assay::harness {
+namespace {
+
+using families::Landmark;
+using families::LandmarkElement;
+using families::LandmarkFactor;
+using metal::TracedOperation;
+
+// Roundoffs of the types, in units of float's tolerance.
+double coarseness_of(TracedOperation::Type type) {
+  constexpr double of_half = 60, of_bfloat = 500;
+  if (type == TracedOperation::Type::half) return of_half;
+  return type == TracedOperation::Type::bfloat ? of_bfloat : 1;
+}
+
+bool holds(const std::vector<double>& numbers, double value, double tolerance) {
+  const auto next = std::ranges::lower_bound(numbers, value - tolerance);
+  return next != numbers.end() && *next <= value + tolerance;
+}
+
+double size_of_values(const ElementList& elements) {
+  double size = 0;
+  for (const LandmarkElement* element : elements) size = std::max(size, std::abs(element->values.front()));
+  return size;
+}
+
+bool is_held(const std::vector<double>& numbers, const LandmarkElement& element, double factor, double tolerance, double size) {
+  // Sums of products are not rounded relative to themselves.
+  constexpr double floor = 0.1;
+  return std::ranges::any_of(element.values, [&](double value) {
+    const double wanted = value * factor;
+    return holds(numbers, wanted, tolerance * (std::abs(wanted) + floor * size * std::abs(factor)));
+  });
+}
+
+void tidy(std::vector<double>& numbers) {
+  std::ranges::sort(numbers);
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+}
+
+}  // namespace
+
+ElementList telling_elements(const std::vector<LandmarkElement>& elements, std::size_t row) {
+  double size = 0;
+  for (const LandmarkElement& element : elements) {
+    if (element.row == row && std::isfinite(element.values.front())) size = std::max(size, std::abs(element.values.front()));
+  }
+  constexpr double tiny = 1e-4;
+  ElementList telling;
+  for (const LandmarkElement& element : elements) {
+    const double value = element.values.front();
+    if (element.row == row && std::isfinite(value) && std::abs(value) > tiny * size && value != 1.0) telling.push_back(&element);
+  }
+  return telling;
+}
+
+Coverage cover(const std::vector<double>& numbers, const ElementList& elements, double factor, double tolerance, ElementList* missing) {
+  Coverage coverage{.held = 0, .all = elements.size(), .factor = factor, .factor_name = {}};
+  if (numbers.empty() || elements.empty()) {
+    if (missing != nullptr) *missing = elements;
+    return coverage;
+  }
+  // Few elements are met by chance if the tolerance is wide.
+  constexpr std::size_t few = 4;
+  constexpr double strict = 0.25;
+  if (elements.size() < few) tolerance *= strict;
+  const double size = size_of_values(elements);
+  // A sample tells most lines from those that hold the landmark.
+  constexpr std::size_t sample = 24;
+  if (missing == nullptr && elements.size() > 2 * sample) {
+    std::size_t held = 0;
+    for (std::size_t i = 0; i < sample; ++i)
+      held += is_held(numbers, *elements[i * elements.size() / sample], factor, tolerance, size) ? 1 : 0;
+    if (held == 0) return coverage;
+  }
+  for (const LandmarkElement* element : elements) {
+    if (is_held(numbers, *element, factor, tolerance, size)) {
+      ++coverage.held;
+    } else if (missing != nullptr) {
+      missing->push_back(element);
+    }
+  }
+  return coverage;
+}
+
+Coverage best_cover(const std::vector<double>& numbers, const ElementList& elements, const Landmark& landmark, const SightedPlace& place,
+                    double tolerance) {
+  // Every input has some number that is near a computed one.
+  if (place.is_input && !landmark.is_loaded) return {.held = 0, .all = elements.size(), .factor = 1, .factor_name = {}};
+  // Where each element may have many values and a line many more numbers, some fit by chance.
+  constexpr std::size_t many_values = 8, many_numbers = 8;
+  const bool is_vague = !elements.empty() && elements.front()->values.size() >= many_values;
+  if (is_vague && numbers.size() > many_numbers * elements.size())
+    return {.held = 0, .all = elements.size(), .factor = 1, .factor_name = {}};
+  // Numbers in blocks are decoded in float.
+  constexpr double exact = 1e-7, decoded = 5e-7;
+  const double rounded = tolerance * place.coarseness;
+  Coverage best = cover(numbers, elements, 1, landmark.is_loaded ? (place.coarseness > 1 ? exact : decoded) : rounded);
+  for (const LandmarkFactor& factor : landmark.factors) {
+    if (best.held == best.all) break;
+    Coverage other = cover(numbers, elements, factor.value, rounded);
+    if (other.held <= best.held) continue;
+    best = std::move(other);
+    best.factor_name = factor.name;
+  }
+  return best;
+}
+
+double nearest_number(const std::vector<double>& numbers, double value) {
+  const auto next = std::ranges::lower_bound(numbers, value);
+  if (next == numbers.end()) return numbers.back();
+  if (next == numbers.begin() || *next - value < value - *std::prev(next)) return *next;
+  return *std::prev(next);
+}
+
+Sightings::Sightings(const metal::ValueTrace& trace, const std::string& file) {
+  std::map<std::tuple<std::uint32_t, std::uint32_t, TracedOperation::Type, TracedOperation::Kind>, std::size_t> known;
+  const auto place_of = [&](std::uint32_t dispatch, const TracedOperation& operation) {
+    const auto [found, is_new] = known.try_emplace({dispatch, operation.place.line, operation.type, operation.kind}, places_.size());
+    if (is_new) {
+      places_.push_back({.line = operation.place.line,
+                         .dispatch = dispatch,
+                         .stores = operation.kind == TracedOperation::Kind::store,
+                         .coarseness = coarseness_of(operation.type),
+                         .is_input = false});
+    }
+    return found->second;
+  };
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, std::size_t> known_groups;
+  for (const metal::TracedThread& thread : trace.threads) {
+    const auto [found, is_new] =
+        known_groups.try_emplace({thread.dispatch, static_cast<std::uint32_t>(thread.threadgroup.x),
+                                  static_cast<std::uint32_t>(thread.threadgroup.y), static_cast<std::uint32_t>(thread.threadgroup.z)},
+                                 groups_.size());
+    if (is_new) groups_.push_back({thread.dispatch, {}});
+    Group& group = groups_[found->second];
+    for (const metal::TracedValue& value : thread.values) {
+      const TracedOperation& operation = trace.operations[value.operation];
+      if (operation.type == TracedOperation::Type::integer || operation.place.file != file || operation.place.line == 0) continue;
+      const double number = metal::number_of(value, operation.type);
+      if (!std::isfinite(number)) continue;
+      const std::size_t place = place_of(thread.dispatch, operation);
+      if (group.numbers.size() <= place) group.numbers.resize(place + 1);
+      group.numbers[place].push_back(number);
+    }
+  }
+  for (Group& group : groups_) {
+    group.numbers.resize(places_.size());
+    for (std::vector<double>& numbers : group.numbers) tidy(numbers);
+  }
+}
+
+void Sightings::mark_inputs(const std::vector<double>& inputs) {
+  for (std::size_t place = 0; place < places_.size(); ++place) {
+    std::size_t all = 0, known = 0;
+    for (const Group& group : groups_) {
+      all += group.numbers[place].size();
+      known += static_cast<std::size_t>(std::ranges::count_if(
+          group.numbers[place], [&](double number) { return number == 0 || std::ranges::binary_search(inputs, number); }));
+    }
+    // Of 20 numbers, 19.
+    places_[place].is_input = all != 0 && 20 * known >= 19 * all;
+  }
+}
+
+SightedNumbers Sightings::numbers_for(const Landmark& landmark, std::size_t row, double tolerance) const {
+  constexpr double most = 0.9;
+  const ElementList elements = telling_elements(landmark.elements, row);
+  std::vector<bool> works(groups_.size());
+  std::vector<std::uint32_t> dispatches;  // with a threadgroup that works on the row
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    for (std::size_t place = 0; place < places_.size() && !works[g]; ++place) {
+      if (!groups_[g].numbers[place].empty())
+        works[g] = best_cover(groups_[g].numbers[place], elements, landmark, places_[place], tolerance).share() >= most;
+    }
+    if (works[g]) dispatches.push_back(groups_[g].dispatch);
+  }
+  SightedNumbers merged(places_.size());
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    if (!works[g] && std::ranges::find(dispatches, groups_[g].dispatch) != dispatches.end()) continue;
+    for (std::size_t place = 0; place < places_.size(); ++place)
+      merged[place].insert(merged[place].end(), groups_[g].numbers[place].begin(), groups_[g].numbers[place].end());
+  }
+  for (std::vector<double>& numbers : merged) tidy(numbers);
+  return merged;
+}
+
+}  // namespace assay::harness

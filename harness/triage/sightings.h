@@ -1,0 +1,67 @@
+// What the lines of a kernel hold, for matching with landmarks. Internal to harness/triage.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "families/landmarks.h"
+#include "metal/execute/value_trace.h"
+
+namespace assay::harness {
+
+// A line of the kernel in one dispatch, and one type and kind of the numbers that it has there: computed, moved or stored.
+struct SightedPlace {
+  std::uint32_t line = 0;
+  std::uint32_t dispatch = 0;
+  bool stores = false;    // to memory that threads share
+  double coarseness = 1;  // how much coarser than float the type is
+  bool is_input = false;  // whether it only holds numbers of the inputs
+};
+
+// The numbers of each place, sorted, without duplicates; only those of threadgroups that work on one row.
+using SightedNumbers = std::vector<std::vector<double>>;
+
+class Sightings {
+ public:
+  // Lines of `file` alone.
+  Sightings(const metal::ValueTrace& trace, const std::string& file);
+
+  [[nodiscard]] const std::vector<SightedPlace>& places() const { return places_; }
+  // Marks places that hold nothing but these numbers, which are sorted.
+  void mark_inputs(const std::vector<double>& inputs);
+  // Numbers of the threadgroups that hold at least nine tenths of the row's values of this landmark, and of dispatches in which no
+  // threadgroup does. Of all threadgroups, if none does anywhere.
+  [[nodiscard]] SightedNumbers numbers_for(const families::Landmark& landmark, std::size_t row, double tolerance) const;
+
+ private:
+  struct Group {
+    std::uint32_t dispatch = 0;
+    SightedNumbers numbers;  // by place; empty where the group holds nothing
+  };
+  std::vector<SightedPlace> places_;
+  std::vector<Group> groups_;
+};
+
+// How many of the elements the sorted numbers hold, all of them times `factor`. With `missing`, tells which they do not.
+struct Coverage {
+  std::size_t held = 0, all = 0;
+  double factor = 1;
+  std::string factor_name;
+  [[nodiscard]] double share() const { return all == 0 ? 0.0 : static_cast<double>(held) / static_cast<double>(all); }
+};
+using ElementList = std::vector<const families::LandmarkElement*>;
+
+// The elements of a row that say something: not 0, not 1, finite.
+[[nodiscard]] ElementList telling_elements(const std::vector<families::LandmarkElement>& elements, std::size_t row);
+[[nodiscard]] Coverage cover(const std::vector<double>& numbers, const ElementList& elements, double factor, double tolerance,
+                             ElementList* missing = nullptr);
+// The best of no factor and these factors.
+// Loaded values are not rounded, but for a factor.
+[[nodiscard]] Coverage best_cover(const std::vector<double>& numbers, const ElementList& elements, const families::Landmark& landmark,
+                                  const SightedPlace& place, double tolerance);
+// The number nearest to a value; the numbers are sorted and not empty.
+[[nodiscard]] double nearest_number(const std::vector<double>& numbers, double value);
+
+}  // namespace assay::harness
