@@ -50,6 +50,7 @@ inline constexpr std::string_view kSinks = "sinks";
 inline constexpr std::string_view kStride = "wrong-stride";
 inline constexpr std::string_view kCoordinates = "lost-coordinates";
 inline constexpr std::string_view kLayout = "permuted-output";
+inline constexpr std::string_view kTransform = "wrong-transform";
 inline constexpr std::string_view kSkipped = "small-weights-skipped";
 inline constexpr std::string_view kEmptyMerge = "nan-of-nothing";
 inline constexpr std::string_view kBarrier = "missing-barrier";

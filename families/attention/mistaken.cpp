@@ -50,6 +50,22 @@ double dot(const double* q, const double* k, std::size_t dim, Change::Coordinate
   return sum;
 }
 
+std::vector<double> in_other_nibbles(const std::vector<double>& rows, Change::Nibbles nibbles) {
+  constexpr std::size_t block = 32;
+  std::vector<double> result = rows;
+  for (std::size_t first = 0; first + block <= rows.size(); first += block) {
+    for (std::size_t i = 0; i < block; ++i) {
+      const std::size_t apart = i / 2 + i % 2 * (block / 2);
+      if (nibbles == Change::Nibbles::neighbours) {
+        result[first + i] = rows[first + apart];
+      } else {
+        result[first + apart] = rows[first + i];
+      }
+    }
+  }
+  return result;
+}
+
 std::int64_t moved(std::size_t key, Change::Neighbour neighbour) {
   const auto at = static_cast<std::int64_t>(key);
   return neighbour == Change::Neighbour::previous ? at - 1 : neighbour == Change::Neighbour::next ? at + 1 : at;
@@ -122,15 +138,26 @@ std::int64_t MistakenAttention::in_ring(Change::Ring ring, std::int64_t key) con
   return (key + moved + capacity) % capacity;
 }
 
+std::int64_t MistakenAttention::position(const Change& change, const Row& row, std::size_t query) const {
+  const auto number = static_cast<std::int64_t>(query);
+  if (change.starts_at_first) return number;
+  return change.is_at_end_of_longest ? number + shape_.offset : shape_.position(row.batch, query);
+}
+
 bool MistakenAttention::sees(const Change& change, const Row& row, std::size_t key) const {
   using Lost = AttentionChange::Lost;
   const bool is_causal = shape_.mask == Mask::causal || shape_.mask == Mask::causal_window || shape_.mask == Mask::causal_alibi;
   const bool is_windowed = shape_.mask == Mask::window || shape_.mask == Mask::causal_window;
   const auto at = static_cast<std::int64_t>(key);
-  const std::int64_t position =
-      (change.starts_at_first ? static_cast<std::int64_t>(row.query) : shape_.position(row.batch, row.query)) + change.offset;
-  if (is_causal && !change.is_not_causal && at > position) return false;
-  const std::int64_t oldest = position - static_cast<std::int64_t>(shape_.window) - change.window;
+  const auto in_tile = [&](std::size_t size, bool is_last) {
+    if (size == 0) return row.query;
+    const std::size_t first = row.query / size * size;
+    return is_last ? std::min(first + size, shape_.queries) - 1 : first;
+  };
+  const std::int64_t newest = position(change, row, in_tile(change.ends_with_first_of, false)) + change.offset;
+  if (is_causal && !change.is_not_causal && at > newest) return false;
+  const std::int64_t oldest = position(change, row, in_tile(change.begins_with_last_of, true)) + change.offset -
+                              static_cast<std::int64_t>(shape_.window) - change.window;
   if (is_windowed && !change.has_no_window && at <= oldest) return false;
   if (change.online.lost == Lost::oldest && key == 0) return false;
   if (change.online.lost == Lost::newest && key + 1 == shape_.kv_len[row.batch]) return false;
@@ -162,16 +189,17 @@ double MistakenAttention::stored_bias(const Change& change, const Row& row, std:
   return change.slopes == Change::Slopes::none ? 0.0 : value * change.bias * static_cast<double>(inputs_.slopes[of]);
 }
 
-double MistakenAttention::score(const Change& change, const Row& row, const double* query, std::size_t key, std::size_t key_place) const {
+double MistakenAttention::score(const Change& change, const Row& row, const double* query, std::size_t key, const double* key_row) const {
   const double bias = stored_bias(change, row, key);
   if (bias == kNotSeen) return kNotSeen;
-  double score = dot(query, k_.data() + key_place * shape_.dk, shape_.dk, change.coordinates);
+  double score = dot(query, key_row, shape_.dk, change.coordinates);
   if (change.scales_bias) score += bias;
   score *= scale_ * change.scale;
   const double cap = shape_.softcap;
   const auto capped = [&](double x) {
     if (cap == 0.0 || change.cap == Change::Cap::ignored) return x;
-    return std::tanh(x / cap) * (change.cap == Change::Cap::without_factor ? 1.0 : cap);
+    const double factor = change.capped_factor;
+    return std::tanh(factor * x / cap) / factor * (change.cap == Change::Cap::without_factor ? 1.0 : cap);
   };
   if (change.cap == Change::Cap::behind_mask) return capped(score + (change.scales_bias ? 0.0 : bias)) * change.score;
   return (capped(score) + (change.scales_bias ? 0.0 : bias)) * change.score;
@@ -181,13 +209,14 @@ void MistakenAttention::add_sink(const Change& change, const Row& row, std::size
   using Sinks = Change::Sinks;
   if (inputs_.sinks.empty() || change.sinks == Sinks::ignored) return;
   const std::size_t head = change.sinks == Sinks::of_first ? 0 : change.sinks == Sinks::of_next ? (row.head + 1) % shape_.heads : row.head;
-  const double value = static_cast<double>(inputs_.sinks[head]) * (change.sinks == Sinks::scaled ? scale_ : 1.0) * change.score;
+  const double value =
+      static_cast<double>(inputs_.sinks[head]) * (change.sinks == Sinks::scaled ? scale_ : 1.0) * change.score * change.sink;
   if (chunks.empty()) chunks.emplace_back();
   const std::size_t times = change.sinks == Sinks::in_each_stream ? std::min(streams, chunks.size()) : 1;
   for (std::size_t i = 0; i < times; ++i) chunks[i].push_back({0, value, 1.0, true});
 }
 
-AttentionChunks MistakenAttention::chunks_of(const Change& change, const Row& row, const Split& split) const {
+AttentionChunks MistakenAttention::chunks_of(const Change& change, const Row& row, const Split& split, const double* keys) const {
   using Length = Change::Length;
   const std::size_t of = change.length == Length::of_first_batch ? 0 : change.length == Length::longest ? shape_.batches - 1 : row.batch;
   const auto length = static_cast<std::size_t>(
@@ -221,7 +250,7 @@ AttentionChunks MistakenAttention::chunks_of(const Change& change, const Row& ro
       }
       const std::size_t key_place = place(change.keys_of_first_batch ? 0 : batch, heads_of(of_keys, row.head),
                                           in_ring(change.ring_of_keys, moved(key, change.key_rows)), change.online.key_spacing);
-      double value = score(change, row, query, key, key_place);
+      double value = score(change, row, query, key, keys + key_place * shape_.dk);
       if (value == kNotSeen) {
         hide();
         continue;
@@ -244,6 +273,12 @@ AttentionChunks MistakenAttention::chunks_of(const Change& change, const Row& ro
 }
 
 std::vector<double> MistakenAttention::evaluate(const Change& change) const {
+  std::vector<double> other_keys;
+  std::vector<double> other_values;
+  if (change.nibbles_of_keys != Change::Nibbles::own) other_keys = in_other_nibbles(k_, change.nibbles_of_keys);
+  if (change.nibbles_of_values != Change::Nibbles::own) other_values = in_other_nibbles(v_, change.nibbles_of_values);
+  const double* keys = other_keys.empty() ? k_.data() : other_keys.data();
+  const double* values = other_values.empty() ? v_.data() : other_values.data();
   Split split = change.split;
   if (split.streams == 0) split.streams = std::max<std::size_t>(1, shape_.blocks * shape_.nsg);
   if (split.keys_of_chunk == 0) split.keys_of_chunk = std::max<std::size_t>(1, (shape_.keys + split.streams - 1) / split.streams);
@@ -254,8 +289,8 @@ std::vector<double> MistakenAttention::evaluate(const Change& change) const {
   for (std::size_t batch = 0; batch < shape_.batches; ++batch) {
     for (std::size_t head = 0; head < shape_.heads; ++head) {
       for (std::size_t query = 0; query < shape_.queries; ++query) {
-        const AttentionChunks chunks = chunks_of(change, {batch, head, query}, split);
-        sums.push_back(attend(change.online, streams, chunks, v_.data(), output.data() + at) *
+        const AttentionChunks chunks = chunks_of(change, {batch, head, query}, split, keys);
+        sums.push_back(attend(change.online, streams, chunks, values, output.data() + at) *
                        (lse_ == oracles::LogBase::two ? std::numbers::log2e : 1.0));
         at += shape_.dv;
       }

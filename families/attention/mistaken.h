@@ -33,6 +33,7 @@ struct Change {
   double bias = 1;                                                    // factor on what a mask adds
   enum class Cap { as_given, ignored, behind_mask, without_factor };  // without_factor: tanh(s / cap)
   Cap cap = Cap::as_given;
+  double capped_factor = 1;  // scores are multiplied by it before the soft cap, and divided by it behind
   bool scales_bias = false;  // adds the mask to q k before the scale
 
   std::int64_t offset = 0;       // added to the causal offset
@@ -42,17 +43,24 @@ struct Change {
   std::int64_t keys = 0;    // added to the number of keys
   enum class Length { own, of_first_batch, longest };
   Length length = Length::own;
+  bool is_at_end_of_longest = false;  // positions of queries are those in the longest batch
+  // Tiles of so many queries: the last key of a tile is that of its first query, or the first one that of its last query. 0: no tiles.
+  std::size_t ends_with_first_of = 0, begins_with_last_of = 0;
 
   enum class Slopes { own, first, next, none };
   Slopes slopes = Slopes::own;
   enum class Sinks { own, ignored, of_first, of_next, scaled, in_each_stream };
   Sinks sinks = Sinks::own;
+  double sink = 1;  // factor on the sinks
 
   bool queries_of_first_batch = false, keys_of_first_batch = false, values_of_first_batch = false;
   bool query_of_first_row = false;
   // The coordinates of q and k that enter a score. Four coordinates a lane: those of 32 lanes.
   enum class Coordinates { all, lower_half, upper_half, all_but_last_block, first_block, one_in_two, lower_twice };
   Coordinates coordinates = Coordinates::all;
+  // In blocks of 32 coordinates, as types of 4 bits have them: neighbours are read where coordinates 16 apart are stored, or the other way.
+  enum class Nibbles { own, neighbours, apart };
+  Nibbles nibbles_of_keys = Nibbles::own, nibbles_of_values = Nibbles::own;
   enum class Neighbour { none, previous, next };  // keys or values are those of the key before or behind
   Neighbour key_rows = Neighbour::none, value_rows = Neighbour::none;
   // Slots of a ring: its start is ignored, or one later or earlier.
@@ -80,13 +88,14 @@ class MistakenAttention final : public Model {
   [[nodiscard]] std::size_t heads_of(HeadMap map, std::size_t head) const;
   // The key that is read at the place where another one's slot would be.
   [[nodiscard]] std::int64_t in_ring(Change::Ring ring, std::int64_t key) const;
+  [[nodiscard]] std::int64_t position(const Change& change, const Row& row, std::size_t query) const;
   // The place of a key's row among those of k or v; the poisoned row for one in memory that holds none.
   [[nodiscard]] std::size_t place(std::size_t batch, std::size_t head, std::int64_t key, AttentionChange::HeadSpacing spacing) const;
   [[nodiscard]] bool sees(const Change& change, const Row& row, std::size_t key) const;
   // Minus infinity hides.
   [[nodiscard]] double stored_bias(const Change& change, const Row& row, std::size_t key) const;
-  [[nodiscard]] double score(const Change& change, const Row& row, const double* query, std::size_t key, std::size_t key_place) const;
-  [[nodiscard]] AttentionChunks chunks_of(const Change& change, const Row& row, const Split& split) const;
+  [[nodiscard]] double score(const Change& change, const Row& row, const double* query, std::size_t key, const double* key_row) const;
+  [[nodiscard]] AttentionChunks chunks_of(const Change& change, const Row& row, const Split& split, const double* keys) const;
   void add_sink(const Change& change, const Row& row, std::size_t streams, AttentionChunks& chunks) const;
 
   Shape shape_;

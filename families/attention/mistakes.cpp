@@ -56,6 +56,13 @@ void add_visibility(Table& table) {
   table.add(mistake::kNewest, "one key behind the last one is read", &Change::keys, 1, 1);
   table.add(mistake::kOldest, "the first key is lost", [](Change& c) { c.online.lost = Online::Lost::oldest; });
   table.add(mistake::kOldest, "the oldest key of the window is lost", [](Change& c) { c.online.lost = Online::Lost::oldest_visible; }, 1);
+  table.add(mistake::kMask, "queries of a batch are at the positions that they would have in the longest batch",
+            &Change::is_at_end_of_longest, true);
+  for (const std::size_t size : std::array<std::size_t, 5>{4, 8, 16, 32, 64}) {
+    const std::string of = " of each tile of " + std::to_string(size) + " queries";
+    table.add(mistake::kWindow, "the causal mask of all queries is that of the first one" + of, &Change::ends_with_first_of, size, 1);
+    table.add(mistake::kWindow, "the windows of all queries begin with that of the last one" + of, &Change::begins_with_last_of, size, 1);
+  }
   table.add(mistake::kNewest, "every batch has as many keys as the first", &Change::length, Change::Length::of_first_batch, 1);
   table.add(mistake::kNewest, "every batch has as many keys as the longest", &Change::length, Change::Length::longest, 1);
 }
@@ -84,6 +91,10 @@ void add_masks(Table& table) {
   table.add(mistake::kSoftcap, "the soft cap is ignored", &Change::cap, Cap::ignored);
   table.add(mistake::kSoftcap, "the soft cap is applied behind the mask", &Change::cap, Cap::behind_mask, 1);
   table.add(mistake::kSoftcap, "tanh(s / cap) is not multiplied by the soft cap", &Change::cap, Cap::without_factor);
+  table.add_factor(
+      mistake::kSoftcap, "scores are multiplied by {} before the soft cap, and divided by it behind", likely_factors,
+      [](Change& c, double f) { c.capped_factor = f; }, 1);
+  table.add_factor(mistake::kSinks, "the sinks are multiplied by {}", likely_factors, [](Change& c, double f) { c.sink = f; }, 1);
   using Sinks = Change::Sinks;
   table.add(mistake::kSinks, "the sinks are ignored", &Change::sinks, Sinks::ignored);
   table.add(mistake::kSinks, "every head uses the sink of the first head", &Change::sinks, Sinks::of_first);
@@ -204,6 +215,14 @@ void add_heads(Table& table) {
     table.add(mistake::kRing, std::string("for keys, ") + says, &Change::ring_of_keys, ring, 1);
     table.add(mistake::kRing, std::string("for values, ") + says, &Change::ring_of_values, ring, 1);
   }
+  using Nibbles = Change::Nibbles;
+  for (const auto& [nibbles, says] :
+       {std::pair{Nibbles::neighbours, "a byte of 4-bit codes is read as coordinates 16 apart instead of neighbours"},
+        {Nibbles::apart, "a byte of 4-bit codes is read as neighbours instead of coordinates 16 apart"}}) {
+    table.add(mistake::kNibbles, says, [chosen = nibbles](Change& c) { c.nibbles_of_keys = c.nibbles_of_values = chosen; });
+    table.add(mistake::kNibbles, std::string("keys: ") + says, &Change::nibbles_of_keys, nibbles, 1);
+    table.add(mistake::kNibbles, std::string("values: ") + says, &Change::nibbles_of_values, nibbles, 1);
+  }
   using Coordinates = Change::Coordinates;
   for (const auto& [which, says] :
        {std::pair{Coordinates::lower_half, "only the lower half of the coordinates of q and k enters the scores"},
@@ -267,6 +286,9 @@ void add_softmax(Table& table) {
         },
         1);
     if (some.split.streams == 1) continue;
+    add(
+        mistake::kEmptyMerge, "a merge of parts without a key gives NaN: all maxima are minus infinity", some,
+        [](Online& c) { c.first_maximum = c.first_merge_maximum = -kInfinity; }, 1);
     add(mistake::kRescale, "outputs of parts are added without weights", some, [](Online& c) { c.merges_output_as_is = true; }, 2);
     add(mistake::kRescale, "sums of parts are added without weights", some, [](Online& c) { c.merges_sum_as_is = true; }, 2);
     add(

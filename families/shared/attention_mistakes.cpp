@@ -231,9 +231,9 @@ void add_cache(Table& table) {
         },
         2);
   }
-  add(mistake::kUnknown, "the previous position is read", [](CacheEdit& e) { e.slots = Slots::previous; }, 2);
-  add(mistake::kUnknown, "the next position is read", [](CacheEdit& e) { e.slots = Slots::next; }, 2);
-  add(mistake::kUnknown, "every even position is read twice, odd positions never", [](CacheEdit& e) { e.slots = Slots::even; }, 2);
+  add(mistake::kStride, "the previous position is read", [](CacheEdit& e) { e.slots = Slots::previous; }, 2);
+  add(mistake::kStride, "the next position is read", [](CacheEdit& e) { e.slots = Slots::next; }, 2);
+  add(mistake::kStride, "every even position is read twice, odd positions never", [](CacheEdit& e) { e.slots = Slots::even; }, 2);
 
   using Rotation = Change::Rotation;
   for (const auto& [rotation, says] : {std::pair{Rotation::without_signs, "the rotation of the query omits the signs"},

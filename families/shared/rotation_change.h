@@ -43,7 +43,8 @@ void add_rotation(Rows& table, const auto& of) {
   }
   for (std::size_t distance = 1; distance <= 256; distance *= 2) {
     const std::string at = std::to_string(distance);
-    table.add(mistake::kUnknown, "the butterflies at distance " + at + " are missing", [=](auto& c) { of(c).missing_stage = distance; }, 1);
+    table.add(
+        mistake::kTransform, "the butterflies at distance " + at + " are missing", [=](auto& c) { of(c).missing_stage = distance; }, 1);
     table.add(
         mistake::kSigns, "the difference of the butterflies at distance " + at + " has the wrong sign",
         [=](auto& c) { of(c).turned_stage = distance; }, 1);
@@ -55,9 +56,9 @@ void add_rotation(Rows& table, const auto& of) {
     table.add(mistake::kSigns, says, [of, chosen = which](auto& c) { of(c).turned = chosen; }, 1);
   }
   table.add(
-      mistake::kUnknown, "the result is written in bit-reversed order of the lanes", [=](auto& c) { of(c).order = Order::lanes_reversed; },
-      2);
-  table.add(mistake::kUnknown, "the result is written in bit-reversed order", [=](auto& c) { of(c).order = Order::bits_reversed; }, 2);
+      mistake::kTransform, "the result is written in bit-reversed order of the lanes",
+      [=](auto& c) { of(c).order = Order::lanes_reversed; }, 2);
+  table.add(mistake::kTransform, "the result is written in bit-reversed order", [=](auto& c) { of(c).order = Order::bits_reversed; }, 2);
 }
 
 }  // namespace assay::families

@@ -16,6 +16,7 @@ namespace {
 // A fit that explains less than this of the error, and fully explains no case, names no class.
 constexpr double kPoor = 0.7;
 constexpr double kGood = 0.9;
+constexpr double kHalfOfCases = 0.5;
 
 struct Faults {
   std::size_t faulty = 0, unwritten = 0, not_a_number = 0;
@@ -114,7 +115,9 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
     }
   }
   // Classes that only mean that the table has no name for the mistake do not count as named.
-  const auto named = std::ranges::find_if(result.fits, [](const Fit& fit) { return fit.kind != mistake::kUnknown; });
+  // A number fitted to the error says little unless it explains whole cases.
+  const auto is_telling = [](const Fit& fit) { return fit.kind != mistake::kUnknown && (!fit.is_arbitrary || fit.exact >= kHalfOfCases); };
+  const auto named = std::ranges::find_if(result.fits, is_telling);
   const Fit* best = result.fits.empty() ? nullptr : &result.fits.front();
   const bool is_exact = best != nullptr && best->exact > 0.95 && best->goodness > kGood;
   if (is_exact) {
@@ -140,7 +143,7 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
     return result;
   }
   if (breaks_promise(families::Explains::rough_fit)) return result;
-  if (best != nullptr && best->goodness > kGood) {
+  if (best != nullptr && best->goodness > kGood && is_telling(*best)) {
     take_fit(result, *best);
     return result;
   }

@@ -177,13 +177,15 @@ Fit fit_of(const Candidate& candidate, const Case& test_case) {
   if (candidate.second != nullptr)
     text = fmt::format("two mistakes at once: {}; and ({}) {}", text, candidate.second->kind,
                        says(*candidate.second, candidate.second_factor, test_case));
+  const bool is_arbitrary = candidate.mistake->factors && text.find(" = ") == std::string::npos;
   return {.kind = candidate.mistake->kind,
           .says = std::move(text),
           .goodness = candidate.goodness(),
           .exact = candidate.exact_part(),
           .has_passing = candidate.passing != 0,
           .predicted = candidate.predicted_part(),
-          .score = candidate.score()};
+          .score = candidate.score(),
+          .is_arbitrary = is_arbitrary};
 }
 
 bool has_faulty_element(const Observation& observation) {
@@ -310,7 +312,8 @@ Explained explained_by(const Observation& observation, std::span<const double> p
       const double actual = observation.actual[i];
       if (!std::isfinite(actual)) {
         ++odd;
-        const bool is_assumed = std::isfinite(prediction[i]) && zero_may_be_nan && mistaken_size == 0.0;
+        // Where the exact row is zero too, the mistake predicts nothing.
+        const bool is_assumed = std::isfinite(prediction[i]) && zero_may_be_nan && mistaken_size == 0.0 && size > 0.0;
         const bool is_match = !is_unwritten(actual) && (!std::isfinite(prediction[i]) || is_assumed);
         assumes_nan = assumes_nan || (is_match && is_assumed);
         matched += is_match ? 1U : 0U;

@@ -21,8 +21,9 @@ struct Fit {
   double goodness = 0;
   double exact = 0;  // share of the failing cases in which the mistake predicts every faulty element within its bound
   bool has_passing = false;
-  double predicted = 1;  // share of the passing cases in which the mistake would have had no effect
-  double score = 0;      // the key by which fits are sorted
+  double predicted = 1;       // share of the passing cases in which the mistake would have had no effect
+  double score = 0;           // the key by which fits are sorted
+  bool is_arbitrary = false;  // it has a factor that was searched for, and that is no constant a kernel would leave out
 };
 
 // How much of the error of an output a prediction explains. `exact`: whether the prediction equals the output within bounds.
