@@ -8,7 +8,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <thread>
 #include <utility>
 
@@ -20,6 +19,7 @@
 #include "harness/triage/ordered.h"
 #include "harness/triage/plausible_edits.h"
 #include "harness/triage/suspects.h"
+#include "math/functions.h"
 
 namespace assay::harness {
 namespace {
@@ -87,7 +87,7 @@ std::vector<Edit> order_by_suspicion(const Source& source, std::vector<Edit> edi
     constexpr double least = 0.01;
     const double suspect = std::max(least, suspicion.of(source.place(edit.offset).line));
     const double operation = unlikeliness(edit.op, suspicion.fault, likely);
-    return operation - 4 * std::log2(suspect);
+    return operation - 4 * math::log2(suspect);
   });
   return edits;
 }

@@ -112,6 +112,26 @@ std::vector<bool> members_of(const Laboratory& laboratory, const Finding& findin
   return members;
 }
 
+// By differences from right sources, and if there is none, by landmarks and small edits. Fills `focus` if differences say nothing.
+Blame find_blame(Laboratory& laboratory, const Finding& finding, const Nearby& nearby, std::span<const Case> must_pass,
+                 std::span<const Verdict> left, const TriageOptions& options, const Evidence& evidence, Focus& focus) {
+  Blame blamed = blame_differences(laboratory, must_pass, options);
+  if (!blamed.suspects.empty()) return blamed;
+  // Where rounding is the larger part of the error, no landmark is wrong but by rounding.
+  const bool is_rounding = evidence.rounding && evidence.logic && *evidence.rounding > *evidence.logic;
+  if (!is_rounding) focus = focus_on(laboratory, nearby.failing);
+  if (!finding.hazards.empty()) return blamed;
+  std::vector<Case> stays, given;
+  for (const Observation& observation : nearby.passing) stays.push_back(observation.test_case);
+  for (const Verdict& verdict : left) given.push_back(verdict.test_case);
+  return blame_small_edits(laboratory, {.kind = finding.classification.kind,
+                                        .failing = must_pass,
+                                        .passing = stays,
+                                        .given = given,
+                                        .suspicion = focus.suspects.empty() ? nullptr : &focus.suspicion,
+                                        .budget = options.repair_budget});
+}
+
 }  // namespace
 
 std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> failures, const TriageOptions& options) {
@@ -143,27 +163,17 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
       if (must_pass.size() <= more && !(observation.test_case == finding.minimal.test_case)) must_pass.push_back(observation.test_case);
     }
     Blame blamed;
-    if (omission == nullptr) blamed = blame_differences(laboratory, must_pass, options);
     Focus focus;
-    if (omission == nullptr && blamed.suspects.empty()) focus = focus_on(laboratory, nearby.failing);
-    if (omission == nullptr && blamed.suspects.empty() && finding.hazards.empty()) {
-      std::vector<Case> stays;
-      for (const Observation& observation : nearby.passing) stays.push_back(observation.test_case);
-      std::vector<Case> given;
-      for (const Verdict& verdict : left) given.push_back(verdict.test_case);
-      blamed = blame_small_edits(laboratory, {.kind = finding.classification.kind,
-                                              .failing = must_pass,
-                                              .passing = stays,
-                                              .given = given,
-                                              .suspicion = focus.suspects.empty() ? nullptr : &focus.suspicion,
-                                              .budget = options.repair_budget});
-    }
+    if (omission == nullptr) blamed = find_blame(laboratory, finding, nearby, must_pass, left, options, evidence, focus);
     finding.suspects = std::move(blamed.suspects);
-    for (Suspect& suspect : focus.suspects) finding.suspects.push_back(std::move(suspect));
+    // A race or an invalid access is certain; where landmarks part may only be its consequence.
+    const auto add_focus = [&] { finding.suspects.insert(finding.suspects.end(), focus.suspects.begin(), focus.suspects.end()); };
+    if (finding.hazards.empty()) add_focus();
     if (omission == nullptr) {
-      for (Suspect& suspect : observed_suspects(laboratory, finding, finding.suspects.empty()))
+      for (Suspect& suspect : observed_suspects(laboratory, finding, blamed.repaired.empty()))
         finding.suspects.push_back(std::move(suspect));
     }
+    if (!finding.hazards.empty()) add_focus();
     for (Suspect& suspect : finding.suspects) add_context(suspect);
 
     const std::vector<bool> members = members_of(laboratory, finding, blamed.repaired, left);
