@@ -10,6 +10,8 @@
 #include <tuple>
 #include <utility>
 
+#include "math/functions.h"
+
 namespace assay::families {
 namespace {
 
@@ -107,7 +109,7 @@ class Builder {
       double dot = 0;
       for (std::size_t c = 0; c < shape_.head_dim; ++c) dot += row.query[c] * stored[c];
       const double scaled = shape_.scale * dot;
-      const double capped = shape_.softcap == 0 ? scaled : shape_.softcap * std::tanh(scaled / shape_.softcap);
+      const double capped = shape_.softcap == 0 ? scaled : shape_.softcap * math::tanh(scaled / shape_.softcap);
       scored.push_back({key, dot, scaled, capped, capped + (row.bias[key] == kLowest ? 0.0 : row.bias[key])});
     }
     return scored;
@@ -151,17 +153,17 @@ class Builder {
     maxima.resize(std::min(maxima.size(), kMostMaxima));
     // A key's own score as the maximum gives 1, whatever the score: that says nothing.
     const auto weights = [&](double score) {
-      std::vector<double> values = {std::exp(score - top)};
+      std::vector<double> values = {math::exp(score - top)};
       for (const double maximum : maxima) {
-        if (maximum > score && maximum != top) values.push_back(std::exp(score - maximum));
+        if (maximum > score && maximum != top) values.push_back(math::exp(score - maximum));
       }
       return values;
     };
-    double sum = sink ? std::exp(*sink - top) : 0.0;
+    double sum = sink ? math::exp(*sink - top) : 0.0;
     std::vector<double> numerator(shape_.value_dim);
     for (const Scored& one : seen) {
       at(kWeight).elements.push_back(element(i, static_cast<std::int64_t>(one.key), -1, weights(one.score)));
-      const double weight = std::exp(one.score - top);
+      const double weight = math::exp(one.score - top);
       sum += weight;
       for (std::size_t c = 0; c < shape_.value_dim; ++c) numerator[c] += weight * head.values[one.key * shape_.value_dim + c];
     }

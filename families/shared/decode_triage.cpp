@@ -3,6 +3,7 @@
 #include "families/shared/attention_model.h"
 #include "families/shared/attention_smaller.h"
 #include "families/shared/decode_inputs.h"
+#include "families/shared/landmark_families.h"
 #include "families/shared/probes.h"
 
 namespace assay::families {
@@ -58,6 +59,7 @@ TriageRules decode_triage(FormatOf format_of, bool is_4bit) {
                                                     decode_inputs(test_case, format, source));
           },
           .mistakes = [] { return attention_mistakes(true); },
+          .landmarks = decode_landmarks(format_of),
           .codebook_mistakes = attention_mistakes_of_codebook,
           .probes = decode_probes,
           .smaller = smaller_attention,

@@ -2,6 +2,7 @@
 #include "families/shared/attention_model.h"
 #include "families/shared/attention_smaller.h"
 #include "families/shared/dense_inputs.h"
+#include "families/shared/landmark_families.h"
 #include "families/shared/probes.h"
 
 namespace assay::families {
@@ -64,6 +65,7 @@ Place place_in_keys(const Case& test_case, std::uint64_t byte) {
 TriageRules dense_triage(std::shared_ptr<const Model> (*model)(const Case& test_case, const Source& source)) {
   return {.model = model,
           .mistakes = [] { return attention_mistakes(false); },
+          .landmarks = dense_landmarks,
           .probes = dense_probes,
           .smaller = smaller_attention,
           .steps = attention_steps(),

@@ -44,11 +44,13 @@ Confirmation confirm(Laboratory& before, Laboratory& repaired, std::span<const C
 }
 
 std::string to_text(const Confirmation& confirmation) {
-  const auto part = [](std::size_t some, std::size_t all) {
-    return some == all ? fmt::format("all {}", all) : fmt::format("{} of {}", some, all);
+  const auto part = [](std::size_t some, std::size_t all, const char* what) {
+    if (all == 1 && some == 1) return fmt::format("the {} case", what);
+    return some == all ? fmt::format("all {} {} cases", all, what) : fmt::format("{} of {} {} cases", some, all, what);
   };
-  return fmt::format("{} failing cases and {} cases of suite smoke pass{}", part(confirmation.healed, confirmation.given),
-                     part(confirmation.passing, confirmation.smoke), confirmation.is_complete ? "" : "; there was no time for the others");
+  return fmt::format("{} and {} of suite smoke pass{}", part(confirmation.healed, confirmation.given, "failing"),
+                     part(confirmation.passing, confirmation.smoke, "supported"),
+                     confirmation.is_complete ? "" : "; there was no time for the others");
 }
 
 }  // namespace assay::harness

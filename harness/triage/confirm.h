@@ -23,7 +23,7 @@ struct Confirmation {
 [[nodiscard]] Confirmation confirm(Laboratory& before, Laboratory& repaired, std::span<const Case> given,
                                    std::chrono::duration<double> budget);
 
-// "all 12 failing cases and 100 cases of suite smoke pass".
+// "all 12 failing cases and all 100 supported cases of suite smoke pass".
 [[nodiscard]] std::string to_text(const Confirmation& confirmation);
 
 }  // namespace assay::harness

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -35,7 +34,10 @@ std::vector<const Observation*> most_telling(std::span<const Observation> failin
   constexpr double best = 2e4;
   std::vector<const Observation*> ordered;
   for (const Observation& observation : failing) ordered.push_back(&observation);
-  order_by(ordered, [](const Observation* one) { return std::abs(std::log(size_of(one->test_case) / best)); });
+  order_by(ordered, [](const Observation* one) {
+    const double size = std::max(1.0, size_of(one->test_case));
+    return std::max(size / best, best / size);
+  });
   ordered.resize(std::min(ordered.size(), tried));
   return ordered;
 }

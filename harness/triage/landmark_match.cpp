@@ -53,7 +53,7 @@ MatchedLandmark LandmarkMatch::match(const Landmark& landmark) const {
       const bool is_whole = coverage.share() >= landmark.enough;
       is_reached = is_reached || is_whole;
       is_full = is_full || coverage.held == coverage.all;
-      if (!is_whole) continue;
+      if (!is_whole || !sightings_.places()[place].is_own) continue;
       const SightedPlace& where = sightings_.places()[place];
       matched.whole.insert(where.line);
       matched.first = std::min(matched.first, {where.dispatch, where.line});
@@ -65,7 +65,7 @@ MatchedLandmark LandmarkMatch::match(const Landmark& landmark) const {
   matched.is_reached = rows != 0 && reached == rows;
   matched.is_full = rows != 0 && full == rows;
   for (const auto& [place, sighting] : by_place) {
-    if (sighting.held != 0) matched.sightings.push_back(sighting);
+    if (sighting.held != 0 && sightings_.places()[place].is_own) matched.sightings.push_back(sighting);
   }
   order_by(matched.sightings, [](const Sighting& sighting) { return -sighting.share(); });
   return matched;

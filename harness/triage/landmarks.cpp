@@ -51,10 +51,13 @@ class Describer {
     for (std::size_t i = 0; i < matched_.size(); ++i) {
       // What is computed from the wrong one only seems right.
       if (i == wrong || !matched_[i].is_reached || match_.depends(i, wrong)) continue;
+      if (matched_[i].whole.empty()) continue;
       (landmarks_.list[i].is_loaded ? finding.right_loads : finding.right).push_back(matched_[i].first.second);
       if (match_.needs(wrong, i)) finding.needed.emplace_back(matched_[i].whole.begin(), matched_[i].whole.end());
     }
-    for (const SightedPlace& place : sightings_.places()) executed.insert(place.line);
+    for (const SightedPlace& place : sightings_.places()) {
+      if (place.is_own) executed.insert(place.line);
+    }
     finding.executed.assign(executed.begin(), executed.end());
     return finding;
   }
@@ -111,7 +114,7 @@ class Describer {
     const Landmark& landmark = landmarks_.list[wrong];
     for (const LandmarkFactor& fault : landmark.faults) {
       for (std::size_t place = 0; place < sightings_.places().size(); ++place) {
-        bool fits = true;
+        bool fits = sightings_.places()[place].is_own;
         std::size_t elements = 0;
         for (std::size_t row = 0; row < landmarks_.rows.size() && fits; ++row) {
           const ElementList telling = telling_elements(landmark.elements, row);
@@ -157,7 +160,7 @@ class Describer {
       finding.sentence =
           fmt::format("this line reads other rows in place of key{} {}{}", lost.size() == 1 ? "" : "s", ranges_text(lost), in_row(of_row));
     } else if (!lost.empty()) {
-      finding.is_missing = true;
+      finding.is_missing = !landmark.is_loaded || !reads_other_input_of_keys(wrong);
       finding.sentence = fmt::format("this line never holds the {} of key{} {}{}", plural(landmark), lost.size() == 1 ? "" : "s",
                                      ranges_text(lost), in_row(of_row));
     } else {
@@ -167,7 +170,8 @@ class Describer {
                                      telling_elements(landmark.elements, of_row).size(), plural(landmark), in_row(of_row),
                                      named(landmark, first), first.values.front(), held);
     }
-    finding.is_place = landmark.is_loaded && 2 * missing.size() > telling_elements(landmark.elements, of_row).size();
+    finding.is_place = landmark.is_loaded && 2 * missing.size() > telling_elements(landmark.elements, of_row).size() &&
+                       !has_right_coordinate(landmark, of_row, missing);
     finding.confidence = sightings.front().share();
     return true;
   }
@@ -184,6 +188,28 @@ class Describer {
     std::size_t held = 0;
     for (const double number : wanted) held += std::ranges::binary_search(numbers_[row][place], number) ? 1 : 0;
     return 2 * others.size() >= wanted.size() - held;
+  }
+
+  // Whether another input is read for every key: then the loops are right, and the line reads a row twice.
+  [[nodiscard]] bool reads_other_input_of_keys(std::size_t wrong) const {
+    for (std::size_t i = 0; i < matched_.size(); ++i) {
+      const Landmark& other = landmarks_.list[i];
+      if (i != wrong && other.is_loaded && matched_[i].is_reached && !other.elements.empty() && other.elements.front().key >= 0)
+        return true;
+    }
+    return false;
+  }
+
+  // Whether some coordinate is right for all keys: then what is wrong is the place within a row, and not that of the row.
+  [[nodiscard]] static bool has_right_coordinate(const Landmark& landmark, std::size_t row, const ElementList& missing) {
+    std::set<std::int64_t> all, wrong, keys;
+    for (const LandmarkElement* element : telling_elements(landmark.elements, row)) {
+      all.insert(element->coordinate);
+      keys.insert(element->key);
+    }
+    for (const LandmarkElement* element : missing) wrong.insert(element->coordinate);
+    constexpr std::size_t several = 4;
+    return keys.size() >= several && wrong.size() < all.size();
   }
 
   // Keys of which nothing is held; empty if a part of some key is.
@@ -212,7 +238,7 @@ class Describer {
       const std::vector<double>& numbers = numbers_.front()[place];
       const auto count = static_cast<std::size_t>(std::ranges::count_if(numbers, is_of_tensor));
       constexpr std::size_t few = 8;
-      if (count < few || 20 * count < 19 * numbers.size() || count <= best_count) continue;
+      if (!sightings_.places()[place].is_own || count < few || 20 * count < 19 * numbers.size() || count <= best_count) continue;
       best = place;
       best_count = count;
     }

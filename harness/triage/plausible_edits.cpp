@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kStarts = {"0.0f", "1.0f", "-INFINITY", "-FLT_MAX / 2"};
 constexpr std::array<std::string_view, 2> kLogarithms = {"1.44269504f", "0.69314718f"};
+constexpr std::array<std::string_view, 4> kComparisons = {"==", "!=", "<=", ">="};
 constexpr std::array<std::string_view, 3> kFloats = {"float", "half", "bfloat"};
 
 // "ulong" of "ulong &".
@@ -38,6 +39,7 @@ class EditMaker {
  public:
   EditMaker(const Source& source, const SourcePiece& piece, const LineSuspicion& suspicion)
       : source_(source), tokens_(piece.tokens), suspicion_(suspicion), structure_(read_structure(piece)), members_(members_of(piece)) {
+    find_arrays();
     for (const Expression& expression : structure_.expressions) terms_.push_back(terms_of(tokens_, expression.range, expression.is_offset));
   }
 
@@ -76,6 +78,17 @@ class EditMaker {
     if (known_.emplace(offset, before.size(), text).second) edits_.push_back({op, offset, before.size(), std::move(text)});
   }
   [[nodiscard]] bool is_member(std::size_t i) const { return i > 0 && (tokens_[i - 1].is(".") || tokens_[i - 1].is("->")); }
+  // Arrays and pointers, which have elements but no value to compute with.
+  void find_arrays() {
+    for (std::size_t i = 0; i + 2 < tokens_.size(); ++i) {
+      if (tokens_[i].is_identifier() && tokens_[i + 1].is("[") && !tokens_[i + 2].is("[")) arrays_.insert(tokens_[i].text);
+    }
+  }
+  [[nodiscard]] bool is_array(std::string_view name) const { return arrays_.contains(name); }
+  // Whether the range is what an assignment changes.
+  [[nodiscard]] bool is_target(TokenRange range) const {
+    return range.last < tokens_.size() && tokens_[range.last].text.ends_with("=") && !among(kComparisons, tokens_[range.last].text);
+  }
   [[nodiscard]] bool is_called(std::size_t i) const {
     return i + 1 < tokens_.size() && (tokens_[i + 1].is("(") || tokens_[i + 1].is("::"));
   }
@@ -98,7 +111,7 @@ class EditMaker {
   void edit_names(const Expression& expression) {
     const bool compares = holds_comparison(tokens_, expression.range);
     for (std::size_t i = expression.range.first; i < expression.range.last; ++i) {
-      if (!tokens_[i].is_identifier() || is_called(i)) continue;
+      if (!tokens_[i].is_identifier() || is_called(i) || is_target({i, i + 1})) continue;
       std::string_view type;
       std::vector<std::string_view> others;
       if (is_member(i)) {
@@ -109,10 +122,11 @@ class EditMaker {
       } else if (const Variable* variable = find_variable(expression, tokens_[i].text); variable != nullptr) {
         type = plain(variable->type);
         for (auto other = expression.variables.rbegin(); other != expression.variables.rend(); ++other) {
-          if (other->name != variable->name && is_alike(*other, *variable)) others.push_back(other->name);
+          if (other->name != variable->name && is_alike(*other, *variable) && is_array(other->name) == is_array(variable->name))
+            others.push_back(other->name);
         }
       }
-      constexpr std::size_t most = 6;
+      constexpr std::size_t most = 4;
       order_by(others, [&](std::string_view other) { return -likeness(tokens_[i].text, other); });
       others.resize(std::min(others.size(), most));
       for (const std::string_view other : others) replace("other_name", {i, i + 1}, std::string(other));
@@ -137,7 +151,7 @@ class EditMaker {
     constexpr std::size_t most = 8;
     std::vector<std::string> numbers;
     for (auto variable = expression.variables.rbegin(); variable != expression.variables.rend(); ++variable) {
-      if (variable->type.find('*') != std::string::npos) continue;
+      if (variable->type.find('*') != std::string::npos || is_array(variable->name)) continue;
       if (among(kFloats, plain(variable->type)) && numbers.size() < most) numbers.emplace_back(variable->name);
       for (const auto& [name, type] : members_.of_struct(plain(variable->type))) {
         if (among(kFloats, type)) numbers.push_back(fmt::format("{}.{}", variable->name, name));
@@ -160,7 +174,7 @@ class EditMaker {
   void edit_factors(const Expression& expression, const ExpressionTerms& terms) {
     const std::vector<std::string> numbers = numbers_in_scope(expression);
     for (const ExpressionTerms::Term& term : terms.terms) {
-      if (term.is_index || !is_suspect(term.range) || !is_fraction(expression, term.range)) continue;
+      if (term.is_index || is_target(term.range) || !is_suspect(term.range) || !is_fraction(expression, term.range)) continue;
       const std::string text(text_of(term.range));
       for (const std::string& number : numbers) {
         if (text == number) continue;
@@ -209,6 +223,7 @@ class EditMaker {
   Structure structure_;
   StructMembers members_;
   std::vector<ExpressionTerms> terms_;  // by expression
+  std::set<std::string_view> arrays_;
   std::set<std::tuple<std::size_t, std::size_t, std::string>> known_;
   std::vector<Edit> edits_;
 };

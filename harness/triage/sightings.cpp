@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -123,15 +124,17 @@ double nearest_number(const std::vector<double>& numbers, double value) {
 }
 
 Sightings::Sightings(const metal::ValueTrace& trace, const std::string& file) {
-  std::map<std::tuple<std::uint32_t, std::uint32_t, TracedOperation::Type, TracedOperation::Kind>, std::size_t> known;
+  std::map<std::tuple<std::uint32_t, std::string_view, std::uint32_t, TracedOperation::Type, TracedOperation::Kind>, std::size_t> known;
   const auto place_of = [&](std::uint32_t dispatch, const TracedOperation& operation) {
-    const auto [found, is_new] = known.try_emplace({dispatch, operation.place.line, operation.type, operation.kind}, places_.size());
+    const auto [found, is_new] =
+        known.try_emplace({dispatch, operation.place.file, operation.place.line, operation.type, operation.kind}, places_.size());
     if (is_new) {
       places_.push_back({.line = operation.place.line,
                          .dispatch = dispatch,
                          .stores = operation.kind == TracedOperation::Kind::store,
                          .coarseness = coarseness_of(operation.type),
-                         .is_input = false});
+                         .is_input = false,
+                         .is_own = operation.place.file == file});
     }
     return found->second;
   };
@@ -145,7 +148,7 @@ Sightings::Sightings(const metal::ValueTrace& trace, const std::string& file) {
     Group& group = groups_[found->second];
     for (const metal::TracedValue& value : thread.values) {
       const TracedOperation& operation = trace.operations[value.operation];
-      if (operation.type == TracedOperation::Type::integer || operation.place.file != file || operation.place.line == 0) continue;
+      if (operation.type == TracedOperation::Type::integer || operation.place.line == 0) continue;
       const double number = metal::number_of(value, operation.type);
       if (!std::isfinite(number)) continue;
       const std::size_t place = place_of(thread.dispatch, operation);

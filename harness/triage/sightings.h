@@ -18,6 +18,7 @@ struct SightedPlace {
   bool stores = false;    // to memory that threads share
   double coarseness = 1;  // how much coarser than float the type is
   bool is_input = false;  // whether it only holds numbers of the inputs
+  bool is_own = true;     // of the kernel's own file: others can be right, but are never named
 };
 
 // The numbers of each place, sorted, without duplicates; only those of threadgroups that work on one row.
@@ -25,7 +26,7 @@ using SightedNumbers = std::vector<std::vector<double>>;
 
 class Sightings {
  public:
-  // Lines of `file` alone.
+  // `file`: the kernel's own.
   Sightings(const metal::ValueTrace& trace, const std::string& file);
 
   [[nodiscard]] const std::vector<SightedPlace>& places() const { return places_; }

@@ -85,6 +85,12 @@ void Slices::connect() {
   }
 }
 
+bool Slices::is_loop(std::uint32_t line) const {
+  return std::ranges::any_of(statements_, [&](const Statement& statement) {
+    return statement.is_loop && statement.first_line <= line && line <= statement.last_line;
+  });
+}
+
 std::map<std::uint32_t, double> Slices::reach(const Edges& edges, std::span<const std::uint32_t> lines, const SliceCosts& costs) const {
   std::vector<double> distance(statements_.size(), std::numeric_limits<double>::infinity());
   using Open = std::pair<double, std::size_t>;
@@ -185,9 +191,11 @@ LineSuspicion suspicion_of(const Slices& slices, const Dice& dice) {
     const double weight = dice.also_wrong.empty() ? 1 : others.contains(line) ? shared : alone;
     // A wrong place is computed in front of the line that uses it; constants of a file are rarely wrong.
     constexpr double itself = 0.55, far = 4, near = 2, constants = 0.3;
-    const bool is_user = (dice.is_place || dice.is_shared) && line == wrong[0];
-    const double own = is_user ? itself : slices.is_global(line) ? constants : 1.0;
-    add(line, std::min(1.0, own * weight * (is_known ? exonerated : 1.0) / (1 + distance / (dice.is_place ? far : near))));
+    const bool is_user = (dice.is_place || dice.is_shared || dice.is_missing) && line == wrong[0];
+    // If no value is missing, loops are right.
+    const bool is_fixed = slices.is_global(line) || (!dice.is_missing && slices.is_loop(line));
+    const double own = is_user ? itself : is_fixed ? constants : 1.0;
+    add(line, own * weight * (is_known ? exonerated : 1.0) / (1 + distance / (dice.is_place ? far : near)));
   }
   if (dice.wrong == 0) {
     for (const std::vector<std::uint32_t>& needed : dice.needed) {
@@ -196,6 +204,9 @@ LineSuspicion suspicion_of(const Slices& slices, const Dice& dice) {
     }
   }
   for (const auto& [line, distance] : slices.ahead(wrong, forwards)) add(line, follows / (1 + distance));
+  double most = 0;
+  for (const auto& [line, value] : suspicion.by_line) most = std::max(most, value);
+  for (auto& [line, value] : suspicion.by_line) value /= most;
   return suspicion;
 }
 

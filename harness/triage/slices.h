@@ -38,6 +38,8 @@ class Slices {
   [[nodiscard]] std::map<std::uint32_t, double> ahead(std::span<const std::uint32_t> lines, const SliceCosts& costs) const;
   // Whether a line is outside of all functions.
   [[nodiscard]] bool is_global(std::uint32_t line) const;
+  // Whether it is the head of a loop.
+  [[nodiscard]] bool is_loop(std::uint32_t line) const;
 
  private:
   friend class StatementReader;

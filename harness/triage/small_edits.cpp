@@ -8,7 +8,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <thread>
 #include <utility>
 
@@ -20,6 +19,7 @@
 #include "harness/triage/ordered.h"
 #include "harness/triage/plausible_edits.h"
 #include "harness/triage/suspects.h"
+#include "math/functions.h"
 
 namespace assay::harness {
 namespace {
@@ -67,24 +67,27 @@ std::vector<Edit> opposite_edits(const Source& source) {
   return edits;
 }
 
-// Whether the operator repairs what landmarks say is wrong.
-bool is_of_fault(std::string_view op, LineSuspicion::Fault fault) {
+// How unlikely the operator is to repair what landmarks say is wrong; 0: likely.
+double unlikeliness(std::string_view op, LineSuspicion::Fault fault, Words likely) {
   using Fault = LineSuspicion::Fault;
-  if (fault == Fault::limit) return is_among(op, kLimits) || op == "near_number" || op == "other_name";
-  if (fault == Fault::place) return is_among(op, kPlaces) || op == "other_name" || op == "more_term";
-  return fault == Fault::amount && (is_among(op, kAmounts) || op == "more_factor" || op == "start");
+  constexpr double second = 0.7, unlikely = 1.5, far_fetched = 3;
+  if (is_among(op, likely)) return 0;
+  const bool is_name = op == "other_name" || op == "near_number";
+  if (fault == Fault::limit) return is_among(op, kLimits) ? 0 : is_name ? second : op == "more_term" ? unlikely : far_fetched;
+  if (fault == Fault::place) return is_among(op, kPlaces) || is_name ? 0 : op == "more_term" ? second : far_fetched;
+  if (fault == Fault::amount && (is_among(op, kAmounts) || op == "start")) return 0;
+  if (fault == Fault::amount && op == "more_factor") return second;
+  return is_among(op, kFarFetched) ? far_fetched : unlikely;
 }
 
 // Edits of suspect lines first; on a line, the likely ones first.
 std::vector<Edit> order_by_suspicion(const Source& source, std::vector<Edit> edits, Words likely, const LineSuspicion& suspicion) {
   for (Edit& edit : plausible_edits(source, suspicion)) edits.push_back(std::move(edit));
   order_by(edits, [&](const Edit& edit) {
-    constexpr double least = 0.01, unlikely = 1.5, far_fetched = 3;
+    constexpr double least = 0.01;
     const double suspect = std::max(least, suspicion.of(source.place(edit.offset).line));
-    const double operation = is_of_fault(edit.op, suspicion.fault) || is_among(edit.op, likely) ? 0.0
-                             : is_among(edit.op, kFarFetched)                                   ? far_fetched
-                                                                                                : unlikely;
-    return operation - 4 * std::log2(suspect);
+    const double operation = unlikeliness(edit.op, suspicion.fault, likely);
+    return operation - 4 * math::log2(suspect);
   });
   return edits;
 }

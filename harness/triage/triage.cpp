@@ -153,7 +153,7 @@ bool is_confirmed(Laboratory& laboratory, Blame& blamed, std::span<const Case> g
 
 // Fills the suspects, the most likely first, and returns the repaired source, if there is one.
 std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& nearby, std::span<const Verdict> left,
-                       const TriageOptions& options) {
+                       const TriageOptions& options, const Evidence& evidence) {
   constexpr std::size_t more = 3;
   std::vector<Case> must_pass = {finding.minimal.test_case};
   for (const Observation& observation : nearby.failing) {
@@ -167,7 +167,9 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
     blamed = blame_differences(laboratory, must_pass, options);
     if (!blamed.suspects.empty() && !is_confirmed(laboratory, blamed, given)) blamed = {};
   }
-  if (blamed.suspects.empty()) focus = focus_on(laboratory, nearby.failing);
+  // Where rounding is the larger part of the error, no landmark is wrong but by rounding.
+  const bool is_rounding = evidence.rounding && evidence.logic && *evidence.rounding > *evidence.logic;
+  if (blamed.suspects.empty() && !is_rounding) focus = focus_on(laboratory, nearby.failing);
   if (!options.is_fast && blamed.suspects.empty() && finding.hazards.empty()) {
     std::vector<Case> stays;
     for (const Observation& observation : nearby.passing) stays.push_back(observation.test_case);
@@ -180,9 +182,12 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   }
   finding.suspects = std::move(blamed.suspects);
   finding.repaired_source = blamed.repaired;
-  std::ranges::move(focus.suspects, std::back_inserter(finding.suspects));
-  std::ranges::move(observed_suspects(laboratory, finding, finding.suspects.empty() && !options.is_fast),
+  // A race or an invalid access is certain; where landmarks part may only be its consequence.
+  const auto add_focus = [&] { std::ranges::move(focus.suspects, std::back_inserter(finding.suspects)); };
+  if (finding.hazards.empty()) add_focus();
+  std::ranges::move(observed_suspects(laboratory, finding, blamed.repaired.empty() && !options.is_fast),
                     std::back_inserter(finding.suspects));
+  if (!finding.hazards.empty()) add_focus();
   return blamed.repaired;
 }
 
@@ -215,7 +220,7 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
     if (options.first_answer) options.first_answer(finding);
 
     std::string repaired;
-    if (omission == nullptr) repaired = find_lines(laboratory, finding, nearby, left, options);
+    if (omission == nullptr) repaired = find_lines(laboratory, finding, nearby, left, options, evidence);
     for (Suspect& suspect : finding.suspects) add_context(suspect);
 
     const std::vector<bool> members = members_of(laboratory, finding, repaired, left);

@@ -1,0 +1,153 @@
+// Matching of landmarks with traces: which line parts right from wrong, and what the sentence says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "families/landmarks.h"
+#include "harness/triage/landmarks.h"
+#include "metal/execute/value_trace.h"
+
+namespace assay::tests {
+namespace {
+
+using families::Landmark;
+using families::LandmarkElement;
+using families::Landmarks;
+using harness::LandmarkFinding;
+using metal::TracedOperation;
+using namespace ::testing;
+
+constexpr const char* kFile = "mine.metal";
+constexpr std::size_t kKeys = 8;
+
+// A trace of one thread, by line.
+class Trace {
+ public:
+  Trace() {
+    trace_.functions = {"kernel"};
+    trace_.threads.push_back({.dispatch = 0, .threadgroup = {}, .thread = 0, .values = {}});
+  }
+  Trace& hold(std::uint32_t line, const std::vector<double>& numbers, TracedOperation::Kind kind = TracedOperation::Kind::arithmetic) {
+    trace_.operations.push_back({kind, TracedOperation::Type::float32, {kFile, line}});
+    for (const double number : numbers) {
+      trace_.threads.front().values.push_back({.operation = static_cast<std::uint32_t>(trace_.operations.size() - 1),
+                                               .bits = std::bit_cast<std::uint32_t>(static_cast<float>(number)),
+                                               .read = 0});
+    }
+    return *this;
+  }
+  [[nodiscard]] std::optional<LandmarkFinding> match(const Landmarks& landmarks) const {
+    return harness::match_landmarks(trace_, landmarks, kFile, {"head 0"});
+  }
+
+ private:
+  metal::ValueTrace trace_;
+};
+
+std::vector<double> numbers(double first, double step) {
+  std::vector<double> made;
+  for (std::size_t i = 0; i < kKeys; ++i) made.push_back(first + step * static_cast<double>(i));
+  return made;
+}
+
+const std::vector<double> kInputs = numbers(2.5, 0.37), kScores = numbers(-0.7, 0.231), kOutputs = numbers(11.3, 1.7);
+
+// Inputs, scores from them, outputs from scores; a value for each key.
+Landmarks three_landmarks() {
+  Landmarks landmarks;
+  landmarks.rows = {0};
+  const auto add = [&](std::string_view name, const std::vector<double>& values, std::vector<std::size_t> needs) {
+    Landmark landmark;
+    landmark.name = name;
+    landmark.needs = std::move(needs);
+    for (std::size_t key = 0; key < values.size(); ++key) {
+      LandmarkElement element;
+      element.key = static_cast<std::int64_t>(key);
+      element.values = {values[key]};
+      landmark.elements.push_back(element);
+    }
+    landmarks.list.push_back(std::move(landmark));
+  };
+  add("input", kInputs, {});
+  add("score", kScores, {0});
+  add("output", kOutputs, {1});
+  landmarks.list[0].is_loaded = true;
+  landmarks.list[1].faults = {{8.0, "1 / scale"}};
+  landmarks.list[1].factors = {{1.4426950408889634, "log2(e)"}};
+  return landmarks;
+}
+
+std::vector<double> times(std::vector<double> values, double factor) {
+  for (double& value : values) value *= factor;
+  return values;
+}
+
+TEST(Landmarks, ALineThatHoldsThemTimesAKnownWrongFactorIsNamedWithTheFactor) {
+  const auto found = Trace().hold(10, kInputs, TracedOperation::Kind::move).hold(20, times(kScores, 8)).match(three_landmarks());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->line, 20U);
+  EXPECT_EQ(found->landmark, "score");
+  EXPECT_THAT(found->sentence, HasSubstr("8 times what they should be (1 / scale)"));
+  EXPECT_THAT(found->needed, ElementsAre(ElementsAre(10U)));
+}
+
+TEST(Landmarks, AFactorOfTheKernelsOwnFormulationIsRight) {
+  const auto found =
+      Trace().hold(10, kInputs).hold(20, times(kScores, 1.4426950408889634)).hold(30, numbers(0.3, 0.01)).match(three_landmarks());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->landmark, "output");
+  EXPECT_EQ(found->line, 0U);
+  EXPECT_THAT(found->needed, ElementsAre(ElementsAre(20U)));
+}
+
+TEST(Landmarks, AKeyThatALineNeverReadsIsMissing) {
+  std::vector<double> some = kInputs;
+  some.pop_back();
+  const auto found = Trace().hold(10, some, TracedOperation::Kind::move).match(three_landmarks());
+  // Nothing is right, so nothing can be said.
+  EXPECT_FALSE(found);
+  Landmarks landmarks = three_landmarks();
+  landmarks.list.push_back(landmarks.list.front());
+  landmarks.list.back().elements.resize(2);
+  const auto again = Trace().hold(10, some, TracedOperation::Kind::move).match(landmarks);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->line, 10U);
+  EXPECT_TRUE(again->is_missing);
+  EXPECT_THAT(again->sentence, HasSubstr("key 7 head 0"));
+}
+
+TEST(Landmarks, ALandmarkIsExcusedIfSomethingComputedFromItIsRight) {
+  const auto found = Trace().hold(10, kInputs).hold(30, kOutputs).match(three_landmarks());
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->is_place) << found->sentence;
+  EXPECT_EQ(found->line, 30U);
+}
+
+TEST(Landmarks, AWrongValueIsNamedWithItsExpectation) {
+  std::vector<double> wrong = kScores;
+  wrong[5] = 0.731;
+  wrong[6] = 0.9;
+  wrong[1] = 3;
+  wrong[2] = 4;
+  wrong[0] = 5;
+  wrong[0] = kScores[0];
+  const auto found = Trace().hold(10, kInputs, TracedOperation::Kind::move).hold(20, wrong).match(three_landmarks());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->line, 20U);
+  EXPECT_THAT(found->sentence, HasSubstr("score"));
+  EXPECT_THAT(found->right_loads, ElementsAre(10U));
+}
+
+TEST(Landmarks, LinesOfOtherFilesAndCutRowsSayNothing) {
+  EXPECT_FALSE(Trace().match(three_landmarks()));
+  EXPECT_FALSE(Trace().hold(10, kInputs).match(Landmarks{}));
+}
+
+}  // namespace
+}  // namespace assay::tests
