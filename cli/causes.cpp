@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -67,7 +69,8 @@ void find_causes(const TriageSetting& setting, const std::vector<harness::Verdic
     harness::TriageOptions limits = setting.limits;
     limits.against = given_files(setting.against);
     limits.relatives = relatives_of(laboratory.variant().family);
-    if (!limits.is_fast) {
+    // In a log, the page itself comes soon enough.
+    if (!limits.is_fast && isatty(STDERR_FILENO) == 1) {
       limits.first_answer = [start = std::chrono::steady_clock::now(), seconds = limits.repair_budget.count()](
                                 const harness::Finding& finding) { say_first_answer(finding, seconds, start); };
     }

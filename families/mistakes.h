@@ -21,6 +21,8 @@ class Model {
   Model& operator=(const Model&) = delete;
   virtual ~Model() = default;
 
+  // The lengths of rows, whose roots are usual factors.
+  [[nodiscard]] virtual std::vector<double> row_lengths() const { return {}; }
   // The codebook that explains the values of an output; empty if it cannot be determined.
   [[nodiscard]] virtual std::vector<double> learn_codebook(std::span<const double> /*actual*/) const { return {}; }
 };

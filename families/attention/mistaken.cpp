@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "families/attention/job.h"
+#include "math/functions.h"
 
 namespace assay::families::attention {
 namespace {
@@ -199,7 +200,8 @@ double MistakenAttention::score(const Change& change, const Row& row, const doub
   const auto capped = [&](double x) {
     if (cap == 0.0 || change.cap == Change::Cap::ignored) return x;
     const double factor = change.capped_factor;
-    return std::tanh(factor * x / cap) / factor * (change.cap == Change::Cap::without_factor ? 1.0 : cap);
+    return math::tanh(factor * x / (change.cap == Change::Cap::not_divided ? 1.0 : cap)) / factor *
+           (change.cap == Change::Cap::without_factor ? 1.0 : cap);
   };
   if (change.cap == Change::Cap::behind_mask) return capped(score + (change.scales_bias ? 0.0 : bias)) * change.score;
   return (capped(score) + (change.scales_bias ? 0.0 : bias)) * change.score;

@@ -28,10 +28,10 @@ struct Change {
   AttentionChange online;
   Split split;
 
-  double scale = 1;                                                   // factor on q k
-  double score = 1;                                                   // factor on the scores with all that is added to them
-  double bias = 1;                                                    // factor on what a mask adds
-  enum class Cap { as_given, ignored, behind_mask, without_factor };  // without_factor: tanh(s / cap)
+  double scale = 1;                                                                // factor on q k
+  double score = 1;                                                                // factor on the scores with all that is added to them
+  double bias = 1;                                                                 // factor on what a mask adds
+  enum class Cap { as_given, ignored, behind_mask, without_factor, not_divided };  // tanh(s / cap), cap * tanh(s)
   Cap cap = Cap::as_given;
   double capped_factor = 1;  // scores are multiplied by it before the soft cap, and divided by it behind
   bool scales_bias = false;  // adds the mask to q k before the scale
@@ -79,6 +79,9 @@ class MistakenAttention final : public Model {
   [[nodiscard]] std::vector<double> evaluate(const Change& change) const;
   [[nodiscard]] double scale() const { return scale_; }
   [[nodiscard]] const Shape& shape() const { return shape_; }
+  [[nodiscard]] std::vector<double> row_lengths() const override {
+    return {static_cast<double>(shape_.dk), static_cast<double>(shape_.dv)};
+  }
 
  private:
   struct Row {

@@ -17,6 +17,9 @@ using Table = MistakeTable<MistakenAttention, Change>;
 using Online = AttentionChange;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+// More than a case of few keys has chunks.
+constexpr std::size_t kManyParts = 16;
+
 struct NamedSplit {
   Split split;
   std::string in;
@@ -30,6 +33,8 @@ std::vector<NamedSplit> splits() {
   all.push_back({{0, 1}, ", keys being dealt to the parts in turn"});
   all.push_back({{0, 32}, ", chunks of 32 keys being dealt to the parts in turn"});
   all.push_back({{0, 0}, ", keys being divided among the parts"});
+  for (const std::size_t chunk : std::array<std::size_t, 2>{128, 256})
+    all.push_back({{kManyParts, chunk}, ", each chunk of " + std::to_string(chunk) + " keys being a part"});
   for (const std::size_t streams : std::array<std::size_t, 3>{4, 8, 32})
     all.push_back({{streams, 1}, ", keys being dealt to " + std::to_string(streams) + " parts"});
   return all;
@@ -90,6 +95,7 @@ void add_masks(Table& table) {
   using Cap = Change::Cap;
   table.add(mistake::kSoftcap, "the soft cap is ignored", &Change::cap, Cap::ignored);
   table.add(mistake::kSoftcap, "the soft cap is applied behind the mask", &Change::cap, Cap::behind_mask, 1);
+  table.add(mistake::kSoftcap, "scores are not divided by the soft cap before tanh", &Change::cap, Cap::not_divided);
   table.add(mistake::kSoftcap, "tanh(s / cap) is not multiplied by the soft cap", &Change::cap, Cap::without_factor);
   table.add_factor(
       mistake::kSoftcap, "scores are multiplied by {} before the soft cap, and divided by it behind", likely_factors,
@@ -192,6 +198,9 @@ void add_heads(Table& table) {
   table.add(
       mistake::kHead, "every batch uses the keys and values of the first batch",
       [](Change& c) { c.keys_of_first_batch = c.values_of_first_batch = true; }, 0);
+}
+
+void add_rows(Table& table) {
   using Spacing = Online::HeadSpacing;
   table.add(
       mistake::kStride, "heads of keys and values are addressed as many rows apart as there are keys, whatever their stride",
@@ -215,6 +224,9 @@ void add_heads(Table& table) {
     table.add(mistake::kRing, std::string("for keys, ") + says, &Change::ring_of_keys, ring, 1);
     table.add(mistake::kRing, std::string("for values, ") + says, &Change::ring_of_values, ring, 1);
   }
+}
+
+void add_coordinates(Table& table) {
   using Nibbles = Change::Nibbles;
   for (const auto& [nibbles, says] :
        {std::pair{Nibbles::neighbours, "a byte of 4-bit codes is read as coordinates 16 apart instead of neighbours"},
@@ -356,6 +368,8 @@ std::vector<Mistake> attention_mistakes() {
   add_masks(table);
   add_chunks(table);
   add_heads(table);
+  add_rows(table);
+  add_coordinates(table);
   add_scales(table);
   add_softmax(table);
   add_precision(table);

@@ -27,7 +27,7 @@ class FwhtModel final : public Model {
  public:
   FwhtModel(const Case& test_case, const Source& source);
   [[nodiscard]] std::vector<double> evaluate(const FwhtChange& change) const;
-  [[nodiscard]] std::size_t head_dim() const { return dim_; }
+  [[nodiscard]] std::vector<double> row_lengths() const override { return {static_cast<double>(dim_)}; }
 
  private:
   std::vector<float> data_;

@@ -31,6 +31,7 @@ class AttentionModel final : public Model {
   [[nodiscard]] double score_scale() const { return scale_; }
   [[nodiscard]] std::size_t head_dim() const { return dim_; }
   [[nodiscard]] double norm_divisor() const;
+  [[nodiscard]] std::vector<double> row_lengths() const override { return {static_cast<double>(dim_)}; }
   // For a single key, whose weight is 1 whatever its score.
   [[nodiscard]] std::vector<double> learn_codebook(std::span<const double> actual) const override;
 

@@ -108,13 +108,6 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
     return result;
   }
   if (faults.unwritten < faults.faulty) result.fits = fits_of(failing, passing, shelf);
-  if (faults.faulty > 0 && faults.unwritten == 0) {
-    if (const std::optional<std::string> permuted = find_permutation(failing)) {
-      decide(result, mistake::kLayout, *permuted, evidence.faults);
-      return result;
-    }
-  }
-  // Classes that only mean that the table has no name for the mistake do not count as named.
   // A number fitted to the error says little unless it explains whole cases.
   const auto is_telling = [](const Fit& fit) { return fit.kind != mistake::kUnknown && (!fit.is_arbitrary || fit.exact >= kHalfOfCases); };
   const auto named = std::ranges::find_if(result.fits, is_telling);
@@ -124,6 +117,13 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
     take_fit(result, *best);
     return result;
   }
+  if (faults.faulty > 0 && faults.unwritten == 0) {
+    if (const std::optional<std::string> permuted = find_permutation(failing)) {
+      decide(result, mistake::kLayout, *permuted, evidence.faults);
+      return result;
+    }
+  }
+  // Classes that only mean that the table has no name for the mistake do not count as named.
   if (const auto* hazard = find(evidence, [](metal::HazardKind kind) { return kind == out_of_bounds || kind == invalid_access; })) {
     decide(result, mistake::kBounds, "memory outside of the kernel's buffers is accessed", *hazard);
     return result;

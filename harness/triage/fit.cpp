@@ -158,25 +158,16 @@ void try_on(Candidate& candidate, const Specimen& specimen) {
   candidate.assumes_nan = candidate.assumes_nan || explained.assumes_nan;
 }
 
-// The lengths of rows, whose roots are usual factors.
-std::vector<double> sizes_of(const Case& test_case) {
-  std::vector<double> sizes;
-  for (const std::string_view axis : {"head_dim", "dk", "dv"}) {
-    if (test_case.family->has_axis(axis)) sizes.push_back(static_cast<double>(test_case.at(axis)));
-  }
-  return sizes;
-}
-
-std::string says(const Mistake& mistake, std::optional<double> factor, const Case& test_case) {
+std::string says(const Mistake& mistake, std::optional<double> factor, std::span<const double> row_lengths) {
   if (!mistake.factors) return mistake.says;
-  return fmt::format(fmt::runtime(mistake.says), named_factor(factor.value_or(1.0), sizes_of(test_case)));
+  return fmt::format(fmt::runtime(mistake.says), named_factor(factor.value_or(1.0), row_lengths));
 }
 
-Fit fit_of(const Candidate& candidate, const Case& test_case) {
-  std::string text = says(*candidate.mistake, candidate.factor, test_case);
+Fit fit_of(const Candidate& candidate, std::span<const double> row_lengths) {
+  std::string text = says(*candidate.mistake, candidate.factor, row_lengths);
   if (candidate.second != nullptr)
     text = fmt::format("two mistakes at once: {}; and ({}) {}", text, candidate.second->kind,
-                       says(*candidate.second, candidate.second_factor, test_case));
+                       says(*candidate.second, candidate.second_factor, row_lengths));
   const bool is_arbitrary = candidate.mistake->factors && text.find(" = ") == std::string::npos;
   return {.kind = candidate.mistake->kind,
           .says = std::move(text),
@@ -280,7 +271,7 @@ std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const O
   constexpr std::size_t most = 3;
   for (const Candidate& candidate : candidates) {
     const bool is_known = std::ranges::any_of(best, [&](const Fit& fit) { return fit.kind == candidate.mistake->kind; });
-    if (!is_known && candidate.goodness() > 0.0) best.push_back(fit_of(candidate, failing.front().test_case));
+    if (!is_known && candidate.goodness() > 0.0) best.push_back(fit_of(candidate, wrong.front().model->row_lengths()));
     if (best.size() == most) break;
   }
   return best;

@@ -11,13 +11,13 @@
 
 namespace assay::harness {
 
-std::string named_factor(double factor, std::span<const double> sizes) {
+std::string named_factor(double factor, std::span<const double> row_lengths) {
   using namespace std::numbers;
   std::vector<std::pair<double, std::string>> known = {
       {log2e, "log2(e)"},          {ln2, "ln(2) = 1/log2(e)"}, {log10e, "log10(e)"}, {ln10, "ln(10)"},
       {sqrt2, "sqrt(2)"},          {1 / sqrt2, "1/sqrt(2)"},   {pi, "pi"},           {e, "e"},
       {log2e * log2e, "log2(e)^2"}};
-  for (const double size : sizes) {
+  for (const double size : row_lengths) {
     if (size < 3) continue;
     const std::string text = fmt::format("{:g}", size);
     known.emplace_back(1 / std::sqrt(size), "1/sqrt(" + text + ")");

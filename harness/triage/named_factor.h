@@ -6,8 +6,8 @@
 
 namespace assay::harness {
 
-// "0.0441942 = 1/sqrt(512)", if the factor is such a constant within a thousandth; else the number alone. `sizes`: of the case's rows,
-// whose roots and quotients count.
-[[nodiscard]] std::string named_factor(double factor, std::span<const double> sizes);
+// "0.0441942 = 1/sqrt(512)", if the factor is such a constant within a thousandth; else the number alone. `row_lengths`: the roots and
+// quotients of these count too.
+[[nodiscard]] std::string named_factor(double factor, std::span<const double> row_lengths);
 
 }  // namespace assay::harness
