@@ -70,10 +70,15 @@ std::vector<Edit> opposite_edits(const Source& source) {
 // How unlikely the operator is to repair what landmarks say is wrong; 0: likely.
 double unlikeliness(std::string_view op, LineSuspicion::Fault fault, Words likely) {
   using Fault = LineSuspicion::Fault;
-  constexpr double second = 0.7, unlikely = 1.5, far_fetched = 3;
-  if (is_among(op, likely)) return 0;
+  constexpr double second = 1, unlikely = 1.5, far_fetched = 3;
+  if (is_among(op, likely) && fault != Fault::limit) return 0;
   const bool is_name = op == "other_name" || op == "near_number";
-  if (fault == Fault::limit) return is_among(op, kLimits) ? 0 : is_name ? second : op == "more_term" ? unlikely : far_fetched;
+  if (fault == Fault::limit) {
+    // The first of them go wrong most often.
+    constexpr double next = 0.15;
+    if (is_among(op, kLimits)) return next * static_cast<double>(std::ranges::find(kLimits, op) - kLimits.begin());
+    return is_name || op == "more_term" ? unlikely : far_fetched;
+  }
   if (fault == Fault::place) return is_among(op, kPlaces) || is_name ? 0 : op == "more_term" ? second : far_fetched;
   if (fault == Fault::amount && (is_among(op, kAmounts) || op == "start")) return 0;
   if (fault == Fault::amount && op == "more_factor") return second;
@@ -87,7 +92,7 @@ std::vector<Edit> order_by_suspicion(const Source& source, std::vector<Edit> edi
     constexpr double least = 0.01;
     const double suspect = std::max(least, suspicion.of(source.place(edit.offset).line));
     const double operation = unlikeliness(edit.op, suspicion.fault, likely);
-    return operation - 4 * math::log2(suspect);
+    return operation - (suspicion.fault == LineSuspicion::Fault::limit ? 2 : 4) * math::log2(suspect);
   });
   return edits;
 }
