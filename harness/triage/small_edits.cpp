@@ -92,7 +92,10 @@ std::vector<Edit> order_by_suspicion(const Source& source, std::vector<Edit> edi
     constexpr double least = 0.01;
     const double suspect = std::max(least, suspicion.of(source.place(edit.offset).line));
     const double operation = unlikeliness(edit.op, suspicion.fault, likely);
-    return operation - (suspicion.fault == LineSuspicion::Fault::limit ? 2 : 4) * math::log2(suspect);
+    const double cost = operation - (suspicion.fault == LineSuspicion::Fault::limit ? 2 : 4) * math::log2(suspect);
+    // Initial values are few, and what they are wrong for shows far behind them.
+    constexpr double early = 4;
+    return edit.op == "start" ? std::min(cost, early) : cost;
   });
   return edits;
 }
