@@ -21,6 +21,8 @@ namespace {
 
 // Cases with more work are too expensive to be computed again for every mistake of the table.
 constexpr double kLargest = 1.5e6;
+// A known mistake that explains so much of an error is the cause.
+constexpr double kSure = 0.95;
 constexpr std::size_t kMostFailing = 8;
 constexpr std::size_t kMostPassing = 10;
 
@@ -125,6 +127,7 @@ Blame find_blame(Laboratory& laboratory, const Finding& finding, const Nearby& n
   for (const Observation& observation : nearby.passing) stays.push_back(observation.test_case);
   for (const Verdict& verdict : left) given.push_back(verdict.test_case);
   return blame_small_edits(laboratory, {.kind = finding.classification.kind,
+                                        .is_kind_sure = finding.classification.goodness >= kSure,
                                         .failing = must_pass,
                                         .passing = stays,
                                         .given = given,
