@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
 #include <vector>
 
 #include "harness/cases/suite.h"
@@ -25,10 +27,17 @@ Confirmation confirm(Laboratory& before, Laboratory& repaired, std::span<const C
   }
   std::vector<Case> smoke = suite_cases(Suite::smoke, before.variant(), 0);
   order_by(smoke, [](const Case& test_case) { return size_of(test_case); });
-  for (const Case& test_case : smoke) {
-    if (is_over()) {
-      confirmation.is_complete = false;
-      return confirmation;
+  constexpr std::size_t together = 20;
+  for (std::size_t i = 0; i < smoke.size(); ++i) {
+    const Case& test_case = smoke[i];
+    if (i % together == 0) {
+      if (is_over()) {
+        confirmation.is_complete = false;
+        return confirmation;
+      }
+      // One process runs the next cases up to a failure, and the verdicts are kept.
+      const std::span<const Case> next = std::span(smoke).subspan(i, std::min(together, smoke.size() - i));
+      static_cast<void>(repaired.first_failure(next, [](const Verdict&) { return true; }));
     }
     const Status status = repaired.verdict(test_case).status;
     if (status == Status::skipped) continue;

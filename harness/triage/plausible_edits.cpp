@@ -94,7 +94,7 @@ class EditMaker {
   }
 
   void edit_start(TokenRange value) {
-    if (value.is_empty() || !is_suspect(value)) return;
+    if (value.is_empty()) return;
     const std::string_view text = text_of(value);
     const bool is_float = text.find("INFINITY") != std::string_view::npos || text.find("FLT_MAX") != std::string_view::npos ||
                           (tokens_[value.last - 1].kind == metal::translate::TokenKind::number && text.find('.') != std::string_view::npos);

@@ -9,7 +9,7 @@
 
 namespace assay::harness {
 
-// Edits of expressions on suspect lines. `op` is
+// Edits of expressions on suspect lines, and of initial values on all lines. `op` is
 //   other_name   a variable, parameter or struct member becomes another of the same type
 //   near_number  an integer variable becomes one more or one less
 //   start        the initial value of a number becomes 0, 1, the lowest float or minus infinity

@@ -29,6 +29,7 @@ struct Blame {
 // What an edit must not break, and where to try first.
 struct EditSearch {
   std::string_view kind;          // the class of the mistake
+  bool is_kind_sure = false;      // whether it explains the outputs
   std::span<const Case> failing;  // at least one; the first is the cheapest
   std::span<const Case> passing;
   std::span<const Case> given;               // all failing cases of the run, to confirm an edit that passes those

@@ -24,6 +24,8 @@ namespace {
 
 // Cases with more work are too expensive to be computed again for every mistake of the table.
 constexpr double kLargest = 1.5e6;
+// A known mistake that explains so much of an error is the cause.
+constexpr double kSure = 0.95;
 constexpr std::size_t kMostFailing = 8;
 constexpr std::size_t kMostPassing = 10;
 
@@ -174,6 +176,7 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
     std::vector<Case> stays;
     for (const Observation& observation : nearby.passing) stays.push_back(observation.test_case);
     blamed = blame_small_edits(laboratory, {.kind = finding.classification.kind,
+                                            .is_kind_sure = finding.classification.goodness >= kSure,
                                             .failing = must_pass,
                                             .passing = stays,
                                             .given = given,

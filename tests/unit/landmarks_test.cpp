@@ -115,6 +115,7 @@ TEST(Landmarks, AKeyThatALineNeverReadsIsMissing) {
   Landmarks landmarks = three_landmarks();
   landmarks.list.push_back(landmarks.list.front());
   landmarks.list.back().elements.resize(2);
+  landmarks.list.back().is_loaded = false;
   const auto again = Trace().hold(10, some, TracedOperation::Kind::move).match(landmarks);
   ASSERT_TRUE(again);
   EXPECT_EQ(again->line, 10U);
@@ -131,12 +132,7 @@ TEST(Landmarks, ALandmarkIsExcusedIfSomethingComputedFromItIsRight) {
 
 TEST(Landmarks, AWrongValueIsNamedWithItsExpectation) {
   std::vector<double> wrong = kScores;
-  wrong[5] = 0.731;
-  wrong[6] = 0.9;
-  wrong[1] = 3;
-  wrong[2] = 4;
-  wrong[0] = 5;
-  wrong[0] = kScores[0];
+  for (const std::size_t key : {1, 2, 5, 6}) wrong[key] += 0.05;
   const auto found = Trace().hold(10, kInputs, TracedOperation::Kind::move).hold(20, wrong).match(three_landmarks());
   ASSERT_TRUE(found);
   EXPECT_EQ(found->line, 20U);

@@ -147,7 +147,7 @@ kernel void mine(device const float * k, device float * out, constant Params & p
   EXPECT_TRUE(makes(edits, source, "row[j * params.nb2 + lane]", "row[j * params.nb2 + lane + group * params.nb1]"));
   EXPECT_TRUE(makes(edits, source, "if (score > top) {\n      out", "if ((score > top) && (j > 3)) {\n      out"));
   all.by_line = {{5, 1.0}};
-  for (const Edit& edit : plausible_edits(source, all)) EXPECT_EQ(source.place(edit.offset).line, 5U);
+  for (const Edit& edit : plausible_edits(source, all)) EXPECT_TRUE(edit.op == "start" || source.place(edit.offset).line == 5U) << edit.op;
 }
 
 }  // namespace
