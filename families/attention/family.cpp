@@ -180,7 +180,8 @@ Family attention_family() {
   family.of_variant = [](const kernels::Variant& variant) {
     const std::vector<FactorTable> tables = factors_within(variant.limits);
     Family own = family_with(tables);
-    own.triage = attention::triage(static_cast<oracles::LogBase>(variant.setting("lse")));
+    // A variant that only names the family has no settings.
+    if (variant.contract != nullptr) own.triage = attention::triage(static_cast<oracles::LogBase>(variant.setting("lse")));
     const auto has_none = [](const FactorTable& table) { return table.levels.empty(); };
     if (std::ranges::any_of(tables, has_none)) return own;
     const auto special = std::make_shared<const SpecialCases>(special_cases(tables, variant));

@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "families/mistakes.h"
 #include "harness/cases/case_data.h"
 #include "harness/triage/named_factor.h"
 #include "harness/triage/ordered.h"

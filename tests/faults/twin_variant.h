@@ -43,7 +43,7 @@ class TwinVariant {
   [[nodiscard]] harness::Case parse(std::string_view case_words, std::string_view more_words) const {
     std::string name = variant_->name + "/" + std::string(case_words);
     if (!more_words.empty()) name.append("/").append(more_words);
-    return harness::parse_case(name, families::find_family(variant_->family));
+    return harness::parse_case(name, families::family_of(*variant_));
   }
   [[nodiscard]] const std::vector<kernels::Variant>& catalogue() const { return catalogue_; }
   [[nodiscard]] const std::string& text() const { return text_; }
