@@ -171,7 +171,10 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   }
   // Where rounding is the larger part of the error, no landmark is wrong but by rounding.
   const bool is_rounding = evidence.rounding && evidence.logic && *evidence.rounding > *evidence.logic;
-  if (blamed.suspects.empty() && !is_rounding) focus = focus_on(laboratory, nearby.failing);
+  // The given and the smallest case; others may fail for another reason.
+  constexpr std::size_t looked_at = 2;
+  if (blamed.suspects.empty() && !is_rounding)
+    focus = focus_on(laboratory, std::span(nearby.failing).first(std::min(looked_at, nearby.failing.size())));
   if (!options.is_fast && blamed.suspects.empty() && finding.hazards.empty()) {
     std::vector<Case> stays;
     for (const Observation& observation : nearby.passing) stays.push_back(observation.test_case);
