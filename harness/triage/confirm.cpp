@@ -30,11 +30,11 @@ Confirmation confirm(Laboratory& before, Laboratory& repaired, std::span<const C
   constexpr std::size_t together = 20;
   for (std::size_t i = 0; i < smoke.size(); ++i) {
     const Case& test_case = smoke[i];
+    if (is_over()) {
+      confirmation.is_complete = false;
+      return confirmation;
+    }
     if (i % together == 0) {
-      if (is_over()) {
-        confirmation.is_complete = false;
-        return confirmation;
-      }
       // One process runs the next cases up to a failure, and the verdicts are kept.
       const std::span<const Case> next = std::span(smoke).subspan(i, std::min(together, smoke.size() - i));
       static_cast<void>(repaired.first_failure(next, [](const Verdict&) { return true; }));
