@@ -74,8 +74,10 @@ void DescribedLaunch::encode(metal::ComputeEncoder& encoder, const FindKernel& k
 std::string functions_text(const Case& test_case, const kernels::Variant& variant) {
   std::string text;
   try {
-    for (const LaunchedFunction& function : DescribedLaunch(test_case, variant).functions())
+    for (const LaunchedFunction& function : DescribedLaunch(test_case, variant).functions()) {
       text += fmt::format("{} {} ", function.family, kernels::to_string(function.key));
+      for (const auto& [name, value] : function.key.named) text += fmt::format("{}={:x} ", name, value.bits);
+    }
   } catch (const kernels::ExpressionError&) {
   } catch (const std::invalid_argument&) {
   }

@@ -9,7 +9,7 @@
 namespace assay::metal::abi {
 
 // Changes whenever anything in this file changes. A module with another number is rebuilt.
-inline constexpr std::uint32_t kVersion = 18;
+inline constexpr std::uint32_t kVersion = 19;
 
 inline constexpr std::uint32_t kLanes = 32;         // per SIMD-group
 inline constexpr std::uint32_t kMaxBuffers = 31;    // [[buffer(0..30)]]
@@ -36,6 +36,7 @@ enum Builtin : std::uint32_t {
   kDispatchQuadgroupsPerThreadgroup,
   kGridOrigin,
   kGridSize,
+  kChoice,  // of no position: SimulatorOptions::choice, with which one compiled kernel stands for several
   kBuiltinCount
 };
 

@@ -50,6 +50,8 @@ struct ExecutionOptions {
   double large_error = metal::kLargeError;
   std::optional<metal::SourceLocation> rounded_line = {};
 
+  std::uint32_t choice = 0;  // metal::SimulatorOptions::choice
+
   bool keep_output = false;  // fills Outcome::judged, for comparing outputs
   bool keep_bits = false;    // fills Outcome::bits, for comparing devices
 

@@ -157,9 +157,9 @@ void fields(auto& archive, base::OneOf<SharedBuffer> auto& value) {
 }
 void fields(auto& archive, base::OneOf<Traced> auto& value) { each(archive, value.followed, value.most_values); }
 void fields(auto& archive, base::OneOf<Begin> auto& value) {
-  auto& [threads, schedule, policy, engine, concurrent, explain, large_error, rounded_line, trace] = value.options;
+  auto& [threads, schedule, policy, engine, concurrent, explain, large_error, rounded_line, choice, trace] = value.options;
   static_cast<void>(trace);
-  each(archive, threads, schedule, policy, engine, concurrent, explain, large_error, rounded_line, value.trace, value.pipelines,
+  each(archive, threads, schedule, policy, engine, concurrent, explain, large_error, rounded_line, choice, value.trace, value.pipelines,
        value.buffers);
 }
 void fields(auto& archive, base::OneOf<Wish> auto& value) { each(archive, value.buffer, value.offset, value.count, value.type); }

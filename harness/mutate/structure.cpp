@@ -106,12 +106,12 @@ class Reader {
       if (token.is("}")) return at_token + 1;
       if (token.is("=")) {
         const std::size_t end = end_of_statement(at_token);
-        if (parameters.is_empty()) add_expression({at_token + 1, end}, false);
+        if (parameters.is_empty()) add_expression({at_token + 1, end}, false, true);
         return end + 1;
       }
       if (token.is("{")) {
         if (parameters.last == 0) {
-          add_expression({at_token + 1, token.match}, false);  // `float x{1}`
+          add_expression({at_token + 1, token.match}, false, true);  // `float x{1}`
         } else {
           read_function(parameters, {at_token + 1, token.match});
         }
@@ -203,11 +203,12 @@ class Reader {
   }
 
   std::size_t read_if(std::size_t i, std::size_t last) {
-    const std::size_t open = at(i + 1).is("constexpr") ? i + 2 : i + 1;
+    const bool is_fixed = at(i + 1).is("constexpr");
+    const std::size_t open = is_fixed ? i + 2 : i + 1;
     if (!at(open).is("(")) return i + 1;
     const TokenRange condition = {open + 1, at(open).match};
     structure_.conditions.push_back(condition);
-    add_expression(condition, false);
+    add_expression(condition, false, is_fixed);
     return read_statement(condition.last + 1, last);
   }
 
@@ -266,16 +267,24 @@ class Reader {
   }
 
   void read_declarator(TokenRange type, TokenRange range, bool is_pointer) {
+    const bool is_fixed = holds(type, "constexpr") || holds(type, "constant");
     std::size_t value = range.first + 1;
     while (value < range.last && at(value).is("[")) value = at(value).match + 1;
     if (at(value).is("=") && value < range.last) {
       const TokenRange initial = {value + 1, range.last};
       if (is_number(type) && !is_pointer) structure_.initial_values.push_back(initial);
-      add_expression(initial, is_pointer);
+      add_expression(initial, is_pointer, is_fixed && !is_pointer);
     } else if ((at(value).is("(") || at(value).is("{")) && value < range.last) {
-      add_expression({value + 1, at(value).match}, false);
+      add_expression({value + 1, at(value).match}, false, is_fixed);
     }
     declare(type, at(range.first).text);
+  }
+
+  [[nodiscard]] bool holds(TokenRange range, std::string_view word) const {
+    for (std::size_t i = range.first; i < range.last; ++i) {
+      if (at(i).is(word)) return true;
+    }
+    return false;
   }
 
   bool is_number(TokenRange type) const {
@@ -283,8 +292,8 @@ class Reader {
                        [](const SourceToken& token) { return is_builtin_type(token.text) && !token.text.starts_with("bool"); });
   }
 
-  void add_expression(TokenRange range, bool is_offset) {
-    if (!range.is_empty()) structure_.expressions.push_back({range, is_offset, variables_});
+  void add_expression(TokenRange range, bool is_offset, bool is_fixed = false) {
+    if (!range.is_empty()) structure_.expressions.push_back({range, is_offset, is_fixed, variables_});
   }
 
   const std::vector<SourceToken>& tokens_;

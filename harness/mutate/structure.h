@@ -30,6 +30,7 @@ struct Variable {
 struct Expression {
   TokenRange range;
   bool is_offset = false;           // initial value of a pointer: index arithmetic without brackets
+  bool is_fixed = false;            // the compiler needs its value: outside of functions, of constexpr, in `if constexpr`
   std::vector<Variable> variables;  // in scope, nearest declaration last
 };
 

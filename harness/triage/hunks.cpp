@@ -168,4 +168,13 @@ std::vector<Hunk> blame(std::string_view source, const std::vector<Hunk>& hunks,
   return smaller.empty() ? guilty : smaller;
 }
 
+std::vector<std::vector<Hunk>> by_lines(const std::vector<Hunk>& hunks) {
+  std::vector<std::vector<Hunk>> groups;
+  for (const Hunk& hunk : hunks) {
+    if (groups.empty() || groups.back().back().last_line < hunk.line) groups.emplace_back();
+    groups.back().push_back(hunk);
+  }
+  return groups;
+}
+
 }  // namespace assay::harness

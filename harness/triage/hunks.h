@@ -28,6 +28,9 @@ struct Hunk {
 // The source with these hunks replaced by the other source's text. Hunks as returned by hunks_between().
 [[nodiscard]] std::string undone(std::string_view source, const std::vector<Hunk>& hunks);
 
+// The hunks in order, with those that share lines grouped together.
+[[nodiscard]] std::vector<std::vector<Hunk>> by_lines(const std::vector<Hunk>& hunks);
+
 // A small set of hunks whose undoing makes `is_right` true, from which none can be left out; empty if undoing all of them does not, or if
 // `may_go_on` is false before that is known. Sets of one and of two hunks are all tried if there are few hunks, so that no smaller set is
 // overlooked. `may_go_on` is asked before each further try.

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "families/described_launch.h"
@@ -50,19 +51,26 @@ const kernels::Variant& Laboratory::variant() const {
 }
 
 const Workbench* Laboratory::workbench(const Case& test_case) {
-  const auto [place, is_new] = workbenches_.try_emplace(families::functions_text(test_case, variant()));
+  const std::string functions = families::functions_text(test_case, variant());
+  const auto [place, is_new] = workbenches_.try_emplace(functions);
   if (is_new) {
     try {
       place->second = std::make_unique<Workbench>(options_.catalogue, std::span(&test_case, 1), options_.workbench);
     } catch (const metal::EnvironmentError&) {
       throw;
-    } catch (const metal::Error&) {
-      place->second = nullptr;
-    } catch (const kernels::VariantError&) {
-      place->second = nullptr;
+    } catch (const metal::Error& error) {
+      problems_[functions] = error.what();
+    } catch (const kernels::VariantError& error) {
+      problems_[functions] = error.what();
     }
   }
   return place->second.get();
+}
+
+std::string Laboratory::problem(const Case& test_case) {
+  static_cast<void>(workbench(test_case));
+  const auto found = problems_.find(families::functions_text(test_case, variant()));
+  return found == problems_.end() ? std::string() : found->second;
 }
 
 const PreparedVariant* Laboratory::prepared(const Case& test_case) {
@@ -76,6 +84,39 @@ std::vector<Verdict> Laboratory::run(std::span<const Case> cases, const Workbenc
   static_cast<void>(run_cases(cases, workbench, options, never, collector));
   runs_ += collector.verdicts.size();
   return std::move(collector.verdicts);
+}
+
+std::vector<Laboratory::Trial> Laboratory::try_choices(const Case& test_case, std::span<const std::uint32_t> choices,
+                                                       metal::Policy policy) {
+  const PreparedVariant* prepared = this->prepared(test_case);
+  if (prepared == nullptr) return std::vector<Trial>(choices.size());
+  RunOptions options = options_.run;
+  options.execution.policy = policy;
+  options.jobs = std::max(1U, std::thread::hardware_concurrency());
+  if (options.execution.schedules.empty()) options.execution.schedules = {metal::Schedule{}};
+  // Verdicts name their case, and a case its place in the list by its seed.
+  std::vector<Case> numbered(choices.size(), test_case);
+  for (std::size_t i = 0; i < numbered.size(); ++i) numbered[i].seed = i;
+  const CaseFunction execute = [&](const Case& one) {
+    ExecutionOptions chosen = options.execution;
+    chosen.choice = choices[one.seed];
+    Verdict verdict = execute_case(*prepared, test_case, chosen);
+    verdict.test_case = one;
+    if (verdict.status == Status::passed) return verdict;
+    // After a failure, a worker would be replaced.
+    Verdict answer;
+    answer.test_case = one;
+    answer.status = Status::skipped;
+    answer.digest = verdict.digest;
+    return answer;
+  };
+  VerdictCollector collector;
+  const std::atomic<bool> never = false;
+  static_cast<void>(run_cases(numbered, execute, options, never, collector));
+  runs_ += collector.verdicts.size();
+  std::vector<Trial> trials(choices.size());
+  for (const Verdict& verdict : collector.verdicts) trials[verdict.test_case.seed] = {verdict.status == Status::passed, verdict.digest};
+  return trials;
 }
 
 const Verdict& Laboratory::verdict(const Case& test_case) {

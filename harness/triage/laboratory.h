@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -61,6 +62,17 @@ class Laboratory {
   [[nodiscard]] Verdict verdict_under(const Case& test_case, metal::Policy policy);
   // The variant with the functions of the case compiled; nullptr if they do not compile.
   [[nodiscard]] const PreparedVariant* prepared(const Case& test_case);
+  // Why they do not; empty if they do.
+  [[nodiscard]] std::string problem(const Case& test_case);
+
+  struct Trial {
+    bool passes = false;
+    std::uint64_t digest = 0;  // of the output
+  };
+  // How the case fares with each of these values of SimulatorOptions::choice, several at a time and under one order of simdgroups. Quick,
+  // so not certain: the verdict of a source without choices is.
+  [[nodiscard]] std::vector<Trial> try_choices(const Case& test_case, std::span<const std::uint32_t> choices,
+                                               metal::Policy policy = metal::Policy::native);
 
   // A laboratory for the same variant with another source.
   [[nodiscard]] Laboratory with_source(const std::filesystem::path& source) const;
@@ -75,6 +87,7 @@ class Laboratory {
 
   LaboratoryOptions options_;
   std::map<std::string, std::unique_ptr<Workbench>> workbenches_;  // by the functions for which they were made
+  std::map<std::string, std::string> problems_;                    // likewise
   std::map<std::string, Verdict> verdicts_;                        // by the case's name
   std::size_t runs_ = 0;
 };

@@ -22,6 +22,17 @@ constexpr std::array<std::string_view, 4> kStarts = {"0.0f", "1.0f", "-INFINITY"
 constexpr std::array<std::string_view, 2> kLogarithms = {"1.44269504f", "0.69314718f"};
 constexpr std::array<std::string_view, 4> kComparisons = {"==", "!=", "<=", ">="};
 constexpr std::array<std::string_view, 3> kFloats = {"float", "half", "bfloat"};
+// Functions that are taken for one another.
+constexpr std::array<std::array<std::string_view, 2>, 10> kPairs = {{{"exp", "exp2"},
+                                                                     {"log", "log2"},
+                                                                     {"sqrt", "rsqrt"},
+                                                                     {"simd_sum", "simd_max"},
+                                                                     {"simd_shuffle_up", "simd_shuffle_down"},
+                                                                     {"simd_shuffle_xor", "simd_shuffle_down"},
+                                                                     {"floor", "ceil"},
+                                                                     {"floor", "rint"},
+                                                                     {"sin", "cos"},
+                                                                     {"simd_prefix_inclusive_sum", "simd_prefix_exclusive_sum"}}};
 
 // "ulong" of "ulong &".
 std::string_view plain(std::string_view type) { return type.substr(0, type.find(' ')); }
@@ -40,6 +51,9 @@ class EditMaker {
   EditMaker(const Source& source, const SourcePiece& piece, const LineSuspicion& suspicion)
       : source_(source), tokens_(piece.tokens), suspicion_(suspicion), structure_(read_structure(piece)), members_(members_of(piece)) {
     find_arrays();
+    for (const Expression& expression : structure_.expressions) {
+      for (const Variable& variable : expression.variables) named_.insert(variable.name);
+    }
     for (const Expression& expression : structure_.expressions) terms_.push_back(terms_of(tokens_, expression.range, expression.is_offset));
   }
 
@@ -49,9 +63,14 @@ class EditMaker {
       const Expression& expression = structure_.expressions[i];
       if (!is_suspect(expression.range)) continue;
       edit_names(expression);
+      edit_functions(expression);
       edit_factors(expression, terms_[i]);
+      edit_indices(expression, terms_[i]);
+      edit_sums(expression);
       edit_terms(i);
     }
+    insert_statements();
+    edit_types();
     return std::move(edits_);
   }
 
@@ -126,11 +145,11 @@ class EditMaker {
             others.push_back(other->name);
         }
       }
-      constexpr std::size_t most = 4;
+      constexpr std::size_t most = 10;
       order_by(others, [&](std::string_view other) { return -likeness(tokens_[i].text, other); });
       others.resize(std::min(others.size(), most));
       for (const std::string_view other : others) replace("other_name", {i, i + 1}, std::string(other));
-      if (compares && is_integer_type(type)) edit_near(i);
+      if ((compares || is_within_index(expression, i)) && is_integer_type(type)) edit_near(i);
     }
   }
 
@@ -139,6 +158,25 @@ class EditMaker {
     const std::size_t first = is_member(i) && i >= 2 ? i - 2 : i;
     const TokenRange range = {first, i + 1};
     for (const std::string_view change : {"+ 1", "- 1"}) replace("near_number", range, fmt::format("({} {})", text_of(range), change));
+  }
+
+  [[nodiscard]] bool is_within_index(const Expression& expression, std::size_t i) const {
+    if (expression.is_offset) return true;
+    for (std::size_t at = expression.range.first; at < i; ++at) {
+      if (tokens_[at].is("[") && tokens_[at].match > i) return true;
+    }
+    return false;
+  }
+
+  void edit_functions(const Expression& expression) {
+    for (std::size_t i = expression.range.first; i < expression.range.last; ++i) {
+      if (!is_called(i)) continue;
+      for (const auto& pair : kPairs) {
+        for (const bool first : {false, true}) {
+          if (tokens_[i].is(pair[first ? 0 : 1])) replace("other_function", {i, i + 1}, std::string(pair[first ? 1 : 0]));
+        }
+      }
+    }
   }
 
   // Integers of different widths are mixed freely.
@@ -160,15 +198,25 @@ class EditMaker {
     return numbers;
   }
 
-  // Whether a term may be a number with a fraction.
+  // Whether a term may be a number with a fraction: not if it compares, if it is a pointer, or if all that it names are integers.
   [[nodiscard]] bool is_fraction(const Expression& expression, TokenRange term) const {
+    bool has_integer = false;
     for (std::size_t i = term.first; i < term.last; ++i) {
+      if (tokens_[i].is("[") && tokens_[i].match > i) i = tokens_[i].match;
+      if (among(kComparisons, tokens_[i].text) || ((tokens_[i].is("<") || tokens_[i].is(">")) && !tokens_[i].is_angle)) return false;
+      if (tokens_[i].kind == metal::translate::TokenKind::number && tokens_[i].text.find('.') != std::string_view::npos) return true;
       if (!tokens_[i].is_identifier()) continue;
       const Variable* variable = find_variable(expression, tokens_[i].text);
-      if (variable != nullptr && !is_member(i) && plain(variable->type).find("float") != std::string_view::npos) return true;
-      if (variable == nullptr && is_called(i)) return true;
+      const bool is_indexed = i + 1 < tokens_.size() && tokens_[i + 1].is("[");
+      const std::string_view type = is_member(i) ? members_.type_of(tokens_[i].text) : variable == nullptr ? "" : plain(variable->type);
+      if (variable != nullptr && !is_member(i) && variable->type.find('*') != std::string::npos && !is_indexed) return false;
+      if (is_integer_type(type) || is_integer_type(tokens_[i].text)) {
+        has_integer = true;
+      } else if (variable != nullptr || is_called(i) || !type.empty()) {
+        return true;
+      }
     }
-    return false;
+    return !has_integer && term.last > term.first && tokens_[term.first].is_identifier() && is_called(term.first);
   }
 
   void edit_factors(const Expression& expression, const ExpressionTerms& terms) {
@@ -183,19 +231,116 @@ class EditMaker {
         if (term.is_exponent) replace("more_factor", term.range, fmt::format("{} - {}", text, number));
       }
       for (const std::string_view logarithm : kLogarithms) replace("more_factor", term.range, fmt::format("{} * {}", text, logarithm));
+      replace("minus", term.range, fmt::format("-({})", text));
+    }
+  }
+
+  // Names of integers, the nearest declarations first.
+  [[nodiscard]] std::vector<std::string> integers_in_scope(const Expression& expression) const {
+    constexpr std::size_t most = 16;
+    std::vector<std::string> names;
+    for (auto variable = expression.variables.rbegin(); variable != expression.variables.rend(); ++variable) {
+      if (variable->type.find('*') != std::string::npos || is_array(variable->name)) continue;
+      if (is_integer_type(plain(variable->type))) names.emplace_back(variable->name);
+      for (const auto& [name, type] : members_.of_struct(plain(variable->type))) {
+        if (is_integer_type(type)) names.push_back(fmt::format("{}.{}", variable->name, name));
+      }
+    }
+    names.resize(std::min(names.size(), most));
+    return names;
+  }
+
+  // A stride that is missing.
+  void edit_indices(const Expression& expression, const ExpressionTerms& terms) {
+    const std::vector<std::string> names = integers_in_scope(expression);
+    for (const TokenRange& term : terms.index_terms) {
+      if (!is_suspect(term) || is_target(term) || names_pointer(expression, term)) continue;
+      const std::string text(text_of(term));
+      for (const std::string& name : names) {
+        if (text.find(name) == std::string::npos) replace("more_stride", term, fmt::format("{} * {}", text, name));
+      }
+    }
+  }
+  [[nodiscard]] bool names_pointer(const Expression& expression, TokenRange term) const {
+    for (std::size_t i = term.first; i < term.last; ++i) {
+      const Variable* variable = tokens_[i].is_identifier() ? find_variable(expression, tokens_[i].text) : nullptr;
+      if (variable != nullptr && !is_member(i) && !tokens_[i + 1].is("[") && variable->type.find('*') != std::string::npos) return true;
+    }
+    return false;
+  }
+
+  // A factor that what has been summed up lacks.
+  void edit_sums(const Expression& expression) {
+    const TokenRange range = expression.range;
+    for (std::size_t i = range.first; i + 1 < range.last; ++i) {
+      if (tokens_[i].is("(") && tokens_[i].match > i) i = tokens_[i].match;
+      if (!tokens_[i].is("+=") || i == range.first) continue;
+      const std::string_view sum = text_of({range.first, i});
+      const std::string_view added = text_of({i + 1, range.last});
+      for (const std::string& number : numbers_in_scope(expression)) {
+        if (sum != number) replace("more_rescaling", range, fmt::format("{0} = {0} * {1} + ({2})", sum, number, added));
+      }
+      return;
+    }
+  }
+
+  // The type of a variable: too narrow, or with the other kind of sign.
+  void edit_types() {
+    constexpr std::array<std::array<std::string_view, 2>, 12> other_types = {{{"uint", "int"},
+                                                                              {"int", "uint"},
+                                                                              {"half", "float"},
+                                                                              {"bfloat", "float"},
+                                                                              {"T", "float"},
+                                                                              {"ushort", "uint"},
+                                                                              {"short", "int"},
+                                                                              {"char", "uchar"},
+                                                                              {"uchar", "char"},
+                                                                              {"uint", "ulong"},
+                                                                              {"int", "long"},
+                                                                              {"half4", "float4"}}};
+    for (std::size_t i = 0; i + 1 < tokens_.size(); ++i) {
+      const bool declares = named_.contains(tokens_[i + 1].text) && tokens_[i + 1].is_identifier() && i + 2 < tokens_.size() &&
+                            (tokens_[i + 2].is("=") || tokens_[i + 2].is("[") || tokens_[i + 2].is(";") || tokens_[i + 2].is(","));
+      if (!declares || !is_suspect({i, i + 1})) continue;
+      for (const auto& [type, other] : other_types) {
+        if (tokens_[i].is(type)) replace("other_type", {i, i + 1}, std::string(other));
+      }
+    }
+  }
+
+  // A line that is missing: an assignment between numbers in scope, before a statement.
+  void insert_statements() {
+    for (const TokenRange& statement : structure_.statements) {
+      if (!is_suspect(statement)) continue;
+      const auto at = std::ranges::find_if(structure_.expressions,
+                                           [&](const Expression& expression) { return expression.range.first == statement.first; });
+      if (at == structure_.expressions.end()) continue;
+      const std::vector<std::string> numbers = numbers_in_scope(*at);
+      const std::string_view text = text_of(statement);
+      for (const std::string& to : numbers) {
+        const Variable* variable = find_variable(*at, to);
+        if (variable == nullptr || variable->is_constant) continue;
+        for (const std::string& from : numbers) {
+          if (to == from) continue;
+          for (const std::string_view sign : {"=", "*=", "/="})
+            replace("more_statement", statement, fmt::format("{{ {} {} {}; {}; }}", to, sign, from, text));
+        }
+      }
     }
   }
 
   // Terms of other expressions, the nearest first: of indices for indices, of conditions for conditions.
   void edit_terms(std::size_t edited) {
     constexpr std::size_t most = 8;
+    const Expression& expression = structure_.expressions[edited];
     for (const bool of_conditions : {false, true}) {
       const std::vector<TokenRange>& places = of_conditions ? terms_[edited].conditions : terms_[edited].indices;
       if (places.empty()) continue;
       std::vector<std::pair<std::uint32_t, std::string_view>> found;
-      const std::uint32_t line = line_of(structure_.expressions[edited].range);
+      const std::uint32_t line = line_of(expression.range);
       for (std::size_t i = 0; i < terms_.size(); ++i) {
         for (const TokenRange& term : of_conditions ? terms_[i].condition_terms : terms_[i].index_terms) {
+          if (!is_known_in(expression, term) || changes_something(term) || names_pointer(structure_.expressions[i], term)) continue;
           const std::uint32_t other = line_of(term);
           found.emplace_back(line > other ? line - other : other - line, text_of(term));
         }
@@ -203,6 +348,7 @@ class EditMaker {
       order_by(found, [](const auto& one) { return one.first; });
       for (const TokenRange& place : places) {
         const std::string_view text = text_of(place);
+        if (of_conditions) replace("more_term", place, fmt::format("!({})", text));
         std::set<std::string_view> used;
         for (const auto& [distance, term] : found) {
           if (used.size() >= most || text.find(term) != std::string_view::npos || !used.insert(term).second) continue;
@@ -217,6 +363,22 @@ class EditMaker {
     }
   }
 
+  // Whether all variables of the term exist there.
+  [[nodiscard]] bool is_known_in(const Expression& expression, TokenRange term) const {
+    for (std::size_t i = term.first; i < term.last; ++i) {
+      if (!tokens_[i].is_identifier() || is_member(i)) continue;
+      if (named_.contains(tokens_[i].text) && find_variable(expression, tokens_[i].text) == nullptr) return false;
+    }
+    return true;
+  }
+  [[nodiscard]] bool changes_something(TokenRange term) const {
+    for (std::size_t i = term.first; i < term.last; ++i) {
+      if (tokens_[i].is("++") || tokens_[i].is("--") || (tokens_[i].text.ends_with("=") && !among(kComparisons, tokens_[i].text)))
+        return true;
+    }
+    return false;
+  }
+
   const Source& source_;
   const std::vector<SourceToken>& tokens_;
   const LineSuspicion& suspicion_;
@@ -224,6 +386,7 @@ class EditMaker {
   StructMembers members_;
   std::vector<ExpressionTerms> terms_;  // by expression
   std::set<std::string_view> arrays_;
+  std::set<std::string_view> named_;  // all variables of the source
   std::set<std::tuple<std::size_t, std::size_t, std::string>> known_;
   std::vector<Edit> edits_;
 };

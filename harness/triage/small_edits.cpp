@@ -6,12 +6,10 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <set>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -20,6 +18,7 @@
 #include "harness/mutate/operators.h"
 #include "harness/mutate/source.h"
 #include "harness/triage/confirm.h"
+#include "harness/triage/edit_trials.h"
 #include "harness/triage/ordered.h"
 #include "harness/triage/plausible_edits.h"
 #include "harness/triage/suspects.h"
@@ -40,7 +39,8 @@ constexpr std::array<std::string_view, 5> kAmounts = {"drop_operand", "arithmeti
 // Edits that repair nothing: no real mistake makes a constant wrong by a thousandth.
 constexpr std::array<std::string_view, 2> kNever = {"float_constant", "drop_barrier"};
 // Of the plausible edits, those that are many.
-constexpr std::array<std::string_view, 3> kFarFetched = {"more_factor", "more_term", "drop_statement"};
+constexpr std::array<std::string_view, 6> kFarFetched = {"more_factor",    "more_term", "more_stride",
+                                                         "more_rescaling", "minus",     "drop_statement"};
 
 bool is_among(std::string_view word, Words words) { return std::ranges::find(words, word) != words.end(); }
 
@@ -57,7 +57,11 @@ Words likely_operators(std::string_view kind) {
 std::vector<Edit> opposite_edits(const Source& source) {
   std::vector<Edit> edits;
   for (const SourcePiece& piece : source.pieces()) {
-    for (const SourceToken& token : piece.tokens) {
+    std::size_t behind = 0;  // an attribute, whose numbers are of no value of the kernel's
+    for (std::size_t i = 0; i < piece.tokens.size(); ++i) {
+      const SourceToken& token = piece.tokens[i];
+      if (token.is("[") && i + 1 < piece.tokens.size() && piece.tokens[i + 1].is("[")) behind = token.match;
+      if (i < behind) continue;
       const auto replace = [&](std::string_view op, std::string text) {
         edits.push_back({op, token.offset, token.text.size(), std::move(text)});
       };
@@ -77,15 +81,19 @@ double unlikeliness(std::string_view op, LineSuspicion::Fault fault, Words likel
   constexpr double second = 1, unlikely = 1.5, far_fetched = 3;
   if (is_among(op, likely) && fault != Fault::limit) return 0;
   const bool is_name = op == "other_name" || op == "near_number";
+  constexpr double last = 4;
+  if (op == "more_statement") return last;
+  if (op == "other_function") return 0;
+  if (op == "other_type") return second;
   if (fault == Fault::limit) {
     // The first of them go wrong most often.
     constexpr double next = 0.15;
     if (is_among(op, kLimits)) return next * static_cast<double>(std::ranges::find(kLimits, op) - kLimits.begin());
     return is_name || op == "more_term" ? unlikely : far_fetched;
   }
-  if (fault == Fault::place) return is_among(op, kPlaces) || is_name ? 0 : op == "more_term" ? second : far_fetched;
+  if (fault == Fault::place) return is_among(op, kPlaces) || is_name ? 0 : op == "more_term" || op == "more_stride" ? second : far_fetched;
   if (fault == Fault::amount && (is_among(op, kAmounts) || op == "start")) return 0;
-  if (fault == Fault::amount && op == "more_factor") return second;
+  if (fault == Fault::amount && (op == "more_factor" || op == "minus" || op == "more_rescaling")) return second;
   return is_among(op, kFarFetched) ? far_fetched : unlikely;
 }
 
@@ -132,7 +140,13 @@ std::vector<Edit> edits_to_try(const Source& source, const EditSearch& search) {
     const auto rank = std::ranges::find(likely, edit.op) - likely.begin();
     return static_cast<double>(edit.offset) + static_cast<double>(rank) * length;
   });
-  if (search.suspicion == nullptr) return edits;
+  if (search.suspicion == nullptr) {
+    LineSuspicion all;
+    for (std::uint32_t line = 1; line <= source.line_count(); ++line) all.by_line[line] = 1;
+    const std::vector<Edit> ordered = order_by_suspicion(source, edits, likely, all);
+    constexpr std::size_t alike = 2;
+    return in_turn(ordered, edits, alike);
+  }
   // A known mistake that explains the output says as much as landmarks, about which some hidden key may enter.
   const std::size_t some = search.is_kind_sure ? 1 : 3;
   return in_turn(order_by_suspicion(source, edits, likely, *search.suspicion), edits, some);
@@ -142,47 +156,26 @@ std::string edited(const std::string& text, const Edit& edit) {
   return text.substr(0, edit.offset) + edit.replacement + text.substr(edit.offset + edit.length);
 }
 
-// Laboratories of the edited sources, with the functions of `test_case` compiled.
-std::vector<Laboratory> compiled(const Laboratory& laboratory, std::span<const std::string> texts, const Case& test_case) {
-  // An edit may cause an endless loop.
-  constexpr std::chrono::duration<double> patience = std::chrono::seconds(2);
-  std::vector<Laboratory> laboratories;
-  for (const std::string& text : texts) {
-    laboratories.push_back(with_text(laboratory, text));
-    laboratories.back().set_patience(patience);
-  }
-  std::atomic<std::size_t> next = 0;
-  const auto compile = [&] {
-    for (std::size_t i = next++; i < laboratories.size(); i = next++) static_cast<void>(laboratories[i].prepared(test_case));
-  };
-  std::vector<std::jthread> helpers;
-  for (unsigned i = 1; i < std::max(1U, std::thread::hardware_concurrency()); ++i) helpers.emplace_back(compile);
-  compile();
-  return laboratories;
+// What is missing where this was added, or was wrong where it was replaced; empty where other mistakes have the same repair.
+std::string_view kind_of(const Edit& edit) {
+  if (edit.op == "more_rescaling") return mistake::kRescale;
+  if (edit.op == "more_statement" && (edit.replacement.find("*=") != std::string::npos || edit.replacement.find("/=") != std::string::npos))
+    return mistake::kRescale;
+  if (edit.op == "more_factor" || edit.op == "other_function") return mistake::kScale;
+  if (edit.op == "other_type" && (edit.replacement == "float" || edit.replacement == "float4")) return mistake::kHalf;
+  const bool is_start = edit.replacement.find("INFINITY") != std::string::npos || edit.replacement.find("FLT_MAX") != std::string::npos;
+  return edit.op == "start" && is_start ? mistake::kMaximum : std::string_view();
 }
 
-}  // namespace
-
-namespace {
-
-// An edit after which the cases around pass.
-struct Repair {
-  Blame blame;
-  Confirmation confirmation;
-};
-
-Repair repair_of(const Source& source, const Edit& edit, const std::string& text, const Confirmation& confirmation, std::size_t tried) {
+Suspect suspect_of(const Source& source, const Edit& edit, const std::string& text, const Confirmation& confirmation, std::size_t tried) {
   const std::uint32_t line = source.place(edit.offset).line;
   const Source after(text, source.name());
-  Repair repair{.blame = {}, .confirmation = confirmation};
-  repair.blame.repaired = text;
-  repair.blame.suspects.push_back({.file = source.name(),
-                                   .line = line,
-                                   .why = fmt::format("with this small edit, {} ({} edits tried)", to_text(confirmation), tried),
-                                   .is_elsewhere = false,
-                                   .context = {},
-                                   .repaired = std::string(base::trimmed(after.line(line)))});
-  return repair;
+  return {.file = source.name(),
+          .line = line,
+          .why = fmt::format("with this small edit, {} ({} edits tried)", to_text(confirmation), tried),
+          .is_elsewhere = false,
+          .context = {},
+          .repaired = std::string(base::trimmed(after.line(line)))};
 }
 
 }  // namespace
@@ -193,25 +186,49 @@ Blame blame_small_edits(const Laboratory& laboratory, const EditSearch& search) 
   Laboratory before = laboratory.with_source(laboratory.variant().source);
   const Source source(kernels::read_text(laboratory.variant().source), laboratory.variant().source.string());
   const std::vector<Edit> edits = edits_to_try(source, search);
-  const std::size_t batch = 4 * std::max(1U, std::thread::hardware_concurrency());
+  EditTrials trials(laboratory, source, search);
+  Blame blame;
   Blame partial;  // of an edit that does not make all failing cases pass: there may be another mistake
-  for (std::size_t first = 0; first < edits.size() && left().count() > 0; first += batch) {
-    const std::span<const Edit> some = std::span(edits).subspan(first, std::min(batch, edits.size() - first));
-    std::vector<std::string> texts;
-    for (const Edit& edit : some) texts.push_back(edited(source.text(), edit));
-    std::vector<Laboratory> repaired = compiled(laboratory, texts, search.failing.front());
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      const auto passes = [&](const Case& test_case) { return repaired[i].verdict(test_case).status == Status::passed; };
-      if (!std::ranges::all_of(search.failing, passes) || !std::ranges::all_of(search.passing, passes)) continue;
+  std::size_t most_healed = 0;
+  auto found_at = std::chrono::steady_clock::time_point::max();
+  // Edits of several lines may do the same; then any of them may be the one.
+  constexpr std::chrono::seconds further(8);
+  const auto goes_on = [&] {
+    return left().count() > 0 && (blame.suspects.empty() || std::chrono::steady_clock::now() - found_at < further);
+  };
+  for (std::size_t first = 0; first < edits.size() && goes_on(); first += EditTrials::at_once()) {
+    const std::span<const Edit> some = std::span(edits).subspan(first, std::min(EditTrials::at_once(), edits.size() - first));
+    for (const std::size_t i : trials.promising(some)) {
+      const std::uint32_t line = source.place(some[i].offset).line;
+      // Of several edits of a line, the most likely one will do, and of several lines, few.
+      constexpr std::size_t most_lines = 3;
+      if (blame.suspects.size() >= most_lines || std::ranges::any_of(blame.suspects, [&](const Suspect& one) { return one.line == line; }))
+        continue;
+      const std::string text = edited(source.text(), some[i]);
+      Laboratory repaired = with_text(laboratory, text);
+      repaired.set_patience(EditTrials::patience());
+      const auto passes = [&](const Case& test_case) { return repaired.verdict(test_case).status == Status::passed; };
+      if (!passes(search.failing.front()) || !std::ranges::all_of(search.passing, passes)) continue;
+      const auto healed = static_cast<std::size_t>(std::ranges::count_if(search.failing, passes));
+      if (healed < search.failing.size() && (healed <= most_healed || !blame.suspects.empty())) continue;
       constexpr std::chrono::duration<double> least = std::chrono::seconds(12);
-      const Confirmation confirmation = confirm(before, repaired[i], search.given, std::max(least, left()));
+      const Confirmation confirmation = confirm(before, repaired, search.given, std::max(least, left()));
       if (confirmation.breaks) continue;
-      Repair repair = repair_of(source, some[i], texts[i], confirmation, first + i + 1);
-      if (confirmation.is_full()) return std::move(repair.blame);
-      if (partial.suspects.empty()) partial = std::move(repair.blame);
+      Suspect suspect = suspect_of(source, some[i], text, confirmation, first + i + 1);
+      if (confirmation.is_full()) {
+        if (blame.suspects.empty()) {
+          blame.repaired = text;
+          blame.kind = kind_of(some[i]);
+          found_at = std::chrono::steady_clock::now();
+        }
+        blame.suspects.push_back(std::move(suspect));
+      } else if (const bool is_much = 4 * confirmation.healed >= confirmation.given; is_much && healed > most_healed) {
+        partial = {.suspects = {std::move(suspect)}, .repaired = text, .is_partial = true, .kind = {}};
+        most_healed = healed;
+      }
     }
   }
-  return partial;
+  return blame.suspects.empty() ? partial : blame;
 }
 
 }  // namespace assay::harness

@@ -61,16 +61,6 @@ std::string repaired_lines(std::string_view text, std::vector<Hunk> hunks) {
   return undone(text.substr(start, end - start), hunks);
 }
 
-// In order, with hunks that share lines grouped together.
-std::vector<std::vector<Hunk>> by_lines(const std::vector<Hunk>& hunks) {
-  std::vector<std::vector<Hunk>> groups;
-  for (const Hunk& hunk : hunks) {
-    if (groups.empty() || groups.back().back().last_line < hunk.line) groups.emplace_back();
-    groups.back().push_back(hunk);
-  }
-  return groups;
-}
-
 struct Relative {
   fs::path file;
   std::vector<Hunk> hunks;

@@ -17,7 +17,9 @@ namespace assay::harness {
 // The repaired source, if undoing a difference makes the cases pass.
 struct Blame {
   std::vector<Suspect> suspects;
-  std::string repaired;  // the whole text; empty if no repair was found
+  std::string repaired;     // the whole text with the first repair; empty if none was found
+  bool is_partial = false;  // whether some failing cases fail with it: there may be another mistake
+  std::string_view kind;    // the class that the repair shows; empty if it shows none
 };
 
 // Undoes differences from correct sources of the family until the cases pass.

@@ -11,47 +11,21 @@
 #include <utility>
 
 #include "harness/cases/suite.h"
-#include "harness/triage/case_name.h"
 #include "harness/triage/confirm.h"
+#include "harness/triage/each_mistake.h"
 #include "harness/triage/focus.h"
 #include "harness/triage/localise.h"
 #include "harness/triage/minimise.h"
+#include "harness/triage/missing_barrier.h"
+#include "harness/triage/nearby.h"
 #include "harness/triage/ordered.h"
 #include "harness/triage/suspects.h"
 
 namespace assay::harness {
 namespace {
 
-// Cases with more work are too expensive to be computed again for every mistake of the table.
-constexpr double kLargest = 1.5e6;
 // A known mistake that explains so much of an error is the cause.
 constexpr double kSure = 0.95;
-constexpr std::size_t kMostFailing = 8;
-constexpr std::size_t kMostPassing = 10;
-
-struct Nearby {
-  std::vector<Observation> failing, passing;
-};
-
-// The smallest case and the given one first.
-Nearby observe_nearby(Laboratory& laboratory, const Finding& finding) {
-  Nearby nearby;
-  std::vector<Case> cases = {finding.given.test_case, finding.minimal.test_case};
-  for (Case& probe : finding.given.test_case.family->triage.probes(finding.given.test_case)) cases.push_back(std::move(probe));
-  std::set<std::string> seen;
-  for (const Case& test_case : cases) {
-    const std::optional<std::string> name = name_of(test_case);
-    if (!name || size_of(test_case) > kLargest || !seen.insert(*name).second) continue;
-    std::optional<Observation> observation = laboratory.observe(test_case);
-    if (!observation) continue;
-    if (observation->is_failure()) {
-      if (nearby.failing.size() < kMostFailing) nearby.failing.push_back(std::move(*observation));
-    } else if (nearby.passing.size() < kMostPassing) {
-      nearby.passing.push_back(std::move(*observation));
-    }
-  }
-  return nearby;
-}
 
 // The class that explains all of these cases to the last element; empty if there is none.
 std::string_view class_of(std::span<const Observation> failing, const Laboratory& laboratory) {
@@ -64,7 +38,7 @@ void keep_symptom(Laboratory& laboratory, Finding& finding) {
   if (finding.given.status != Status::failed || finding.given.test_case == finding.minimal.test_case) return;
   std::vector<Observation> both;
   for (const Case& test_case : {finding.given.test_case, finding.minimal.test_case}) {
-    if (size_of(test_case) > kLargest) return;
+    if (size_of(test_case) > kLargestNearby) return;
     std::optional<Observation> observation = laboratory.observe(test_case);
     if (!observation || !observation->is_failure()) return;
     both.push_back(std::move(*observation));
@@ -97,7 +71,7 @@ Evidence gather_evidence(Laboratory& laboratory, Finding& finding) {
   add_hazards(evidence.hazards, finding.minimal);
   add_hazards(evidence.hazards, finding.given);
   add_hazards(evidence.hazards, laboratory.verdict_under(finding.minimal.test_case, metal::Policy::checked));
-  if (evidence.hazards.empty() && size_of(finding.given.test_case) < kLargest)
+  if (evidence.hazards.empty() && size_of(finding.given.test_case) < kLargestNearby)
     add_hazards(evidence.hazards, laboratory.verdict_under(finding.given.test_case, metal::Policy::checked));
   const Verdict shadowed = laboratory.verdict_under(finding.minimal.test_case, metal::Policy::shadow);
   if (shadowed.split) {
@@ -153,9 +127,69 @@ bool is_confirmed(Laboratory& laboratory, Blame& blamed, std::span<const Case> g
   return !confirmation.breaks;
 }
 
+// Where an edit repairs a part of the failing cases, the kernel may make a second mistake, which the others show.
+void blame_second_mistake(const Laboratory& laboratory, Blame& blamed, EditSearch search) {
+  Laboratory half = with_text(laboratory, blamed.repaired);
+  constexpr std::size_t most = 4;
+  constexpr std::size_t most_passing = 10;
+  std::vector<Case> left;
+  std::vector<Case> failing;
+  std::vector<Case> passing(search.passing.begin(), search.passing.end());
+  std::vector<Observation> observed;
+  for (const Case& test_case : search.given) {
+    if (half.verdict(test_case).status == Status::passed) {
+      if (passing.size() < most_passing) passing.push_back(test_case);
+      continue;
+    }
+    left.push_back(test_case);
+    if (failing.size() >= most || size_of(test_case) > kLargestNearby) continue;
+    failing.push_back(test_case);
+    if (std::optional<Observation> observation = half.observe(test_case); observation && observation->is_failure())
+      observed.push_back(std::move(*observation));
+  }
+  if (failing.empty()) return;
+  constexpr std::size_t looked_at = 2;
+  const Focus focus = focus_on(half, std::span(observed).first(std::min(looked_at, observed.size())));
+  search.kind = mistake::kUnknown;
+  search.budget /= 2;
+  search.is_kind_sure = false;
+  search.failing = failing;
+  search.passing = passing;
+  search.given = left;
+  search.suspicion = focus.suspects.empty() ? nullptr : &focus.suspicion;
+  Blame second = blame_small_edits(half, search);
+  if (second.suspects.empty()) {
+    std::ranges::copy(focus.suspects, std::back_inserter(blamed.suspects));
+    return;
+  }
+  for (Suspect& suspect : second.suspects) {
+    suspect.file = blamed.suspects.front().file;
+    suspect.why = fmt::format("a second mistake: after the edit of line {}, {}", blamed.suspects.front().line, suspect.why);
+    blamed.suspects.push_back(std::move(suspect));
+  }
+  blamed.repaired = second.repaired;
+  blamed.is_partial = second.is_partial;
+}
+
+// A repair says more about the class than a number that was fitted to the error, or than nothing.
+void take_kind(Classification& classification, const Blame& blamed) {
+  if (blamed.kind.empty() || blamed.is_partial || blamed.kind == classification.kind) return;
+  const bool is_fitted = std::holds_alternative<decided::BestFit>(classification.decided);
+  const bool is_arbitrary = is_fitted && !classification.fits.empty() && classification.fits.front().is_arbitrary;
+  const bool is_poor = is_fitted && classification.goodness < kSure;
+  if (!is_arbitrary && !is_poor && classification.kind != mistake::kUnknown) return;
+  classification.kind = blamed.kind;
+  classification.says = "an edit of this kind repairs it";
+}
+
+bool is_race(const metal::Hazard& hazard) {
+  using enum metal::HazardKind;
+  return hazard.kind == threadgroup_race || hazard.kind == unfenced_barrier;
+}
+
 // Fills the suspects, the most likely first, and returns the repaired source, if there is one.
 std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& nearby, std::span<const Verdict> left,
-                       const TriageOptions& options, const Evidence& evidence) {
+                       const TriageOptions& options, const Evidence& evidence, std::chrono::duration<double> budget) {
   constexpr std::size_t more = 3;
   std::vector<Case> must_pass = {finding.minimal.test_case};
   for (const Observation& observation : nearby.failing) {
@@ -175,18 +209,26 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   constexpr std::size_t looked_at = 2;
   if (blamed.suspects.empty() && !is_rounding)
     focus = focus_on(laboratory, std::span(nearby.failing).first(std::min(looked_at, nearby.failing.size())));
-  if (!options.is_fast && blamed.suspects.empty() && finding.hazards.empty()) {
+  const auto race = std::ranges::find_if(finding.hazards, is_race);
+  if (!options.is_fast && blamed.suspects.empty() && race != finding.hazards.end())
+    blamed = blame_missing_barrier(laboratory, *race, std::span(&finding.minimal.test_case, 1), given);
+  // An access outside of a buffer may follow from any mistake in an index.
+  if (!options.is_fast && blamed.suspects.empty() && race == finding.hazards.end()) {
     std::vector<Case> stays;
     for (const Observation& observation : nearby.passing) stays.push_back(observation.test_case);
-    blamed = blame_small_edits(laboratory, {.kind = finding.classification.kind,
-                                            .is_kind_sure = finding.classification.goodness >= kSure,
-                                            .failing = must_pass,
-                                            .passing = stays,
-                                            .given = given,
-                                            .suspicion = focus.suspects.empty() ? nullptr : &focus.suspicion,
-                                            .budget = options.repair_budget});
+    const EditSearch search = {.kind = finding.classification.kind,
+                               .is_kind_sure = finding.classification.goodness >= kSure,
+                               .failing = must_pass,
+                               .passing = stays,
+                               .given = given,
+                               .suspicion = focus.suspects.empty() ? nullptr : &focus.suspicion,
+                               .budget = budget};
+    blamed = blame_small_edits(laboratory, search);
+    if (blamed.is_partial) blame_second_mistake(laboratory, blamed, search);
   }
   finding.suspects = std::move(blamed.suspects);
+  take_kind(finding.classification, blamed);
+  if (!blamed.repaired.empty() && !blamed.is_partial) classify_each(laboratory, blamed.repaired, given, finding.classification);
   finding.repaired_source = blamed.repaired;
   // A race or an invalid access is certain; where landmarks part may only be its consequence.
   const auto add_focus = [&] { std::ranges::move(focus.suspects, std::back_inserter(finding.suspects)); };
@@ -211,7 +253,7 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
     finding.tried = minimised.tried;
 
     keep_symptom(laboratory, finding);
-    const Nearby nearby = observe_nearby(laboratory, finding);
+    const Nearby nearby = observe_nearby(laboratory, finding.given.test_case, finding.minimal.test_case);
     const Evidence evidence = gather_evidence(laboratory, finding);
     const Omission* omission = unmodelled_omission(finding.given.test_case);
     finding.classification =
@@ -226,7 +268,11 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
     if (options.first_answer) options.first_answer(finding);
 
     std::string repaired;
-    if (omission == nullptr) repaired = find_lines(laboratory, finding, nearby, left, options, evidence);
+    if (omission == nullptr) {
+      // The first finding is most of the failing cases, and often the cause of the others.
+      const auto budget = options.repair_budget / static_cast<double>(findings.size() + 1);
+      repaired = find_lines(laboratory, finding, nearby, left, options, evidence, budget);
+    }
     for (Suspect& suspect : finding.suspects) add_context(suspect);
 
     const std::vector<bool> members = members_of(laboratory, finding, repaired, left);

@@ -61,6 +61,7 @@ struct Simulator::Impl {
     work.launch.threadgroup_lengths = &arguments.lengths;
     work.launch.ordered_buffers = bindings.ordered_buffers(module);
     work.launch.schedule = options.schedule;
+    work.launch.choice = options.choice;
     work.engine = options.engine;
     // Atomics on device memory return values that other threadgroups wrote, so threadgroups run in order to make results repeatable.
     // Checkers, logs and recorders cannot be shared between CPU threads.

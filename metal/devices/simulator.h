@@ -36,6 +36,9 @@ struct SimulatorOptions {
   // it is, to first order, what the line contributes to an error.
   std::optional<SourceLocation> rounded_line = {};
 
+  // What __assay_choice() of metal/shader/entry.h returns in kernels: an edit among those of harness/triage/edit_schema.h.
+  std::uint32_t choice = 0;
+
   // Under the policy `native`: collects the values that every thread computes, until the trace is full. Runs on one CPU thread and
   // is much slower.
   ValueTrace* trace = nullptr;

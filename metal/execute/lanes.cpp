@@ -183,6 +183,7 @@ void Threadgroup::prepare_lane(Lane& lane, const Launch& launch, std::uint32_t t
   set(abi::kDispatchQuadgroupsPerThreadgroup, (dispatched + 3) / 4, 0, 0);
   set(abi::kGridOrigin, 0, 0, 0);
   set_size(abi::kGridSize, launch.total_threads);
+  set(abi::kChoice, launch.choice, 0, 0);
   lane.ordered_buffers = launch.ordered_buffers;
   lane.observer = launch.observer;
   lane.quick = nullptr;

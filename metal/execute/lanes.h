@@ -115,6 +115,7 @@ class Threadgroup {
     Schedule schedule;
     const std::array<std::uint32_t, abi::kMaxBuffers>* threadgroup_lengths = nullptr;  // of threadgroup arguments
     Observer* observer = nullptr;                                                      // of the dispatch
+    std::uint32_t choice = 0;                                                          // what the kernel reads as abi::kChoice
     std::uint32_t shadowed_buffers = 0;                                                // for the policy `shadow`; see abi::Lane
     Turns* turns = nullptr;                                                            // shared by several CPU threads
     std::atomic<bool>* as_vectors = nullptr;  // whether SIMD-groups may run as vectors; reset by a threadgroup that has to be repeated

@@ -51,6 +51,8 @@ void Lockstep::replace_position_queries() {
       value = top.CreateConstInBoundsGEP1_64(top.getInt8Ty(), base, variables.lookup(constant_argument(*call, 0)).offset);
     } else if (name == "__assay_builtin") {
       value = builtin(constant_argument(*call, 0), constant_argument(*call, 1));
+    } else if (name == "__assay_choice") {
+      value = builtin(abi::kChoice, 0);
     } else if (name == "__assay_lane") {
       value = builtin(abi::kThreadIndexInSimdgroup, 0);
     } else {

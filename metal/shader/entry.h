@@ -7,6 +7,8 @@ __attribute__((const)) __global void* __assay_buffer(unsigned int index, unsigne
 __attribute__((const)) __local void* __assay_threadgroup_argument(unsigned int index);
 __attribute__((const)) __local void* __assay_threadgroup_variable(unsigned int id, unsigned long bytes, unsigned long alignment);
 __attribute__((const)) unsigned int __assay_builtin(unsigned int which, unsigned int component);
+// Which of its versions a kernel is, where one source holds several (SimulatorOptions::choice).
+__attribute__((const)) unsigned int __assay_choice();
 void __assay_iteration_end();
 // Called in a kernel whose max_total_threads_per_threadgroup only the compiler can compute.
 void __assay_max_total_threads(unsigned int threads);

@@ -1,0 +1,56 @@
+// Classifies the mistakes of a kernel one by one.
+#include "harness/triage/each_mistake.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "harness/triage/hunks.h"
+#include "harness/triage/nearby.h"
+#include "harness/triage/suspects.h"
+#include "kernels/variant.h"
+
+namespace assay::harness {
+namespace {
+
+// nullopt if none of the cases fails.
+std::optional<Classification> classify_alone(Laboratory& alone, std::span<const Case> failing) {
+  const Verdict* first = alone.first_failure(failing, [](const Verdict&) { return true; });
+  if (first == nullptr) return std::nullopt;
+  const Case test_case = first->test_case;
+  Evidence evidence;
+  evidence.faults = first->faults;
+  evidence.depends_on_order = has_kind(first->faults, FaultKind::order_dependence);
+  evidence.hazards = alone.verdict_under(test_case, metal::Policy::checked).hazards;
+  const Nearby nearby = observe_nearby(alone, test_case, test_case);
+  return classify(nearby.failing, nearby.passing, evidence, alone.shelf());
+}
+
+}  // namespace
+
+void classify_each(const Laboratory& laboratory, const std::string& repaired, std::span<const Case> failing,
+                   Classification& classification) {
+  const std::string text = kernels::read_text(laboratory.variant().source);
+  const std::optional<std::vector<Hunk>> hunks = hunks_between(text, repaired, true);
+  if (!hunks) return;
+  const std::vector<std::vector<Hunk>> places = by_lines(*hunks);
+  constexpr std::size_t most = 3;
+  if (places.size() < 2 || places.size() > most) return;
+  std::vector<Classification> found;
+  for (std::size_t kept = 0; kept < places.size(); ++kept) {
+    std::vector<Hunk> others;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (i != kept) others.insert(others.end(), places[i].begin(), places[i].end());
+    }
+    Laboratory alone = with_text(laboratory, undone(text, others));
+    if (std::optional<Classification> one = classify_alone(alone, failing)) found.push_back(std::move(*one));
+  }
+  if (found.size() < 2) return;
+  std::string says = fmt::format("two mistakes at once: {}; and ({}) {}", found[0].says, found[1].kind, found[1].says);
+  found[0].says = std::move(says);
+  classification = std::move(found[0]);
+}
+
+}  // namespace assay::harness

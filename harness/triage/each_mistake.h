@@ -1,0 +1,18 @@
+// Where a repair changes several places, classifies what each of them does on its own.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "harness/triage/classify.h"
+#include "harness/triage/laboratory.h"
+
+namespace assay::harness {
+
+// `repaired`: the laboratory's source with all places repaired; `failing`: its failing cases, the cheapest first. Repairs all places but
+// one, for each of two or three places. If several of these kernels fail, `classification` becomes that of two mistakes at once; else it
+// stays as it is.
+void classify_each(const Laboratory& laboratory, const std::string& repaired, std::span<const Case> failing,
+                   Classification& classification);
+
+}  // namespace assay::harness

@@ -1,0 +1,143 @@
+// Compiles edits in schemata and alone, and runs them.
+#include "harness/triage/edit_trials.h"
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <numeric>
+#include <thread>
+#include <utility>
+
+namespace assay::harness {
+namespace {
+
+// Edits of one schema: with more, compiling takes longer than in proportion.
+constexpr std::size_t kTogether = 128;
+
+unsigned processors() { return std::max(1U, std::thread::hardware_concurrency()); }
+
+}  // namespace
+
+EditTrials::EditTrials(const Laboratory& laboratory, const Source& source, const EditSearch& search)
+    : laboratory_(laboratory), source_(source), search_(search), schemata_(source) {
+  Laboratory before = laboratory.with_source(laboratory.variant().source);
+  const auto start = std::chrono::steady_clock::now();
+  end_ = start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(search.budget);
+  digest_ = before.try_choices(search.failing.front(), std::vector<std::uint32_t>{0}).front().digest;
+  // More than any edit takes that ends; the first run also starts processes.
+  constexpr int times = 10;
+  constexpr std::chrono::duration<double> least = std::chrono::milliseconds(200);
+  patience_ = std::clamp<std::chrono::duration<double>>(times * (std::chrono::steady_clock::now() - start), least, patience());
+}
+
+std::size_t EditTrials::at_once() { return kTogether * processors(); }
+
+// Several at a time.
+void EditTrials::compile(std::span<Laboratory> laboratories) const {
+  std::atomic<std::size_t> next = 0;
+  const auto some = [&] {
+    for (std::size_t i = next++; i < laboratories.size(); i = next++) static_cast<void>(laboratories[i].prepared(search_.failing.front()));
+  };
+  std::vector<std::jthread> helpers;
+  for (unsigned i = 1; i < processors(); ++i) helpers.emplace_back(some);
+  some();
+}
+
+// Leaves out edits that do not compile. Where the compiler does not say which these are, halves are tried.
+std::vector<EditTrials::Chunk> EditTrials::compiled_chunks(std::span<const Edit> edits, std::vector<std::size_t> some) const {
+  std::vector<Chunk> done;
+  std::vector<Chunk> open;
+  // Each with edits of all ranks, so that the chunks take equally long.
+  const std::size_t count = (some.size() + kTogether - 1) / kTogether;
+  open.resize(count);
+  for (std::size_t i = 0; i < some.size(); ++i) open[i % count].edits.push_back(some[i]);
+  constexpr int rounds = 12;
+  for (int round = 0; round < rounds && !open.empty() && std::chrono::steady_clock::now() < end_; ++round) {
+    std::vector<Laboratory> laboratories;
+    for (Chunk& chunk : open) {
+      std::vector<Edit> held;
+      for (const std::size_t i : chunk.edits) held.push_back(edits[i]);
+      chunk.schema = schemata_.schema_of(held);
+      laboratories.push_back(with_text(laboratory_, chunk.schema.text));
+      laboratories.back().set_patience(patience());
+    }
+    compile(laboratories);
+    std::vector<Chunk> next;
+    for (std::size_t at = 0; at < open.size(); ++at) {
+      Chunk& chunk = open[at];
+      const std::string problem = laboratories[at].problem(search_.failing.front());
+      if (problem.empty()) {
+        chunk.laboratory.emplace(std::move(laboratories[at]));
+        done.push_back(std::move(chunk));
+        continue;
+      }
+      const std::vector<std::size_t> wrong = edits_with_errors(chunk.schema, problem);
+      if (!wrong.empty()) {
+        for (auto i = wrong.rbegin(); i != wrong.rend(); ++i) chunk.edits.erase(chunk.edits.begin() + static_cast<std::ptrdiff_t>(*i));
+        if (!chunk.edits.empty()) next.push_back({.edits = std::move(chunk.edits)});
+      } else if (chunk.edits.size() > 1) {
+        const auto middle = chunk.edits.begin() + static_cast<std::ptrdiff_t>(chunk.edits.size() / 2);
+        next.push_back({.edits = {chunk.edits.begin(), middle}});
+        next.push_back({.edits = {middle, chunk.edits.end()}});
+      }
+    }
+    open = std::move(next);
+  }
+  return done;
+}
+
+bool EditTrials::try_chunk(Chunk& chunk, std::vector<std::size_t>& found) {
+  std::vector<std::uint32_t> choices(chunk.edits.size() + 1);
+  std::iota(choices.begin(), choices.end(), 0U);
+  chunk.laboratory->set_patience(patience_);
+  std::vector<Laboratory::Trial> trials = chunk.laboratory->try_choices(search_.failing.front(), choices);
+  if (trials.front().digest != digest_) return false;
+  std::vector<std::uint32_t> left;
+  for (std::uint32_t choice = 1; choice < choices.size(); ++choice) {
+    if (trials[choice].passes) left.push_back(choice);
+  }
+  for (const Case& test_case : search_.passing) {
+    if (left.empty()) break;
+    trials = chunk.laboratory->try_choices(test_case, left);
+    std::vector<std::uint32_t> kept;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      if (trials[i].passes) kept.push_back(left[i]);
+    }
+    left = std::move(kept);
+  }
+  for (const std::uint32_t choice : left) found.push_back(chunk.edits[choice - 1]);
+  return true;
+}
+
+void EditTrials::try_alone(std::span<const Edit> edits, std::span<const std::size_t> some, std::vector<std::size_t>& found) const {
+  const std::size_t batch = std::size_t{4} * processors();
+  for (std::size_t first = 0; first < some.size() && std::chrono::steady_clock::now() < end_; first += batch) {
+    const std::span<const std::size_t> these = some.subspan(first, std::min(batch, some.size() - first));
+    std::vector<Laboratory> laboratories;
+    for (const std::size_t i : these) {
+      std::string text = source_.text();
+      laboratories.push_back(with_text(laboratory_, text.replace(edits[i].offset, edits[i].length, edits[i].replacement)));
+      laboratories.back().set_patience(patience());
+    }
+    compile(laboratories);
+    for (std::size_t at = 0; at < these.size(); ++at) {
+      const auto passes = [&](const Case& test_case) { return laboratories[at].verdict(test_case).status == Status::passed; };
+      if (passes(search_.failing.front()) && std::ranges::all_of(search_.passing, passes)) found.push_back(these[at]);
+    }
+  }
+}
+
+std::vector<std::size_t> EditTrials::promising(std::span<const Edit> edits) {
+  std::vector<std::size_t> together;
+  std::vector<std::size_t> alone;
+  for (std::size_t i = 0; i < edits.size(); ++i) (schemata_.can_hold(edits[i]) ? together : alone).push_back(i);
+  std::vector<std::size_t> found;
+  for (Chunk& chunk : compiled_chunks(edits, std::move(together))) {
+    if (!try_chunk(chunk, found)) std::ranges::copy(chunk.edits, std::back_inserter(alone));
+  }
+  try_alone(edits, alone, found);
+  std::ranges::sort(found);
+  return found;
+}
+
+}  // namespace assay::harness

@@ -1,0 +1,56 @@
+// Tries edits on failing cases, most of them without compiling each (edit_schema.h).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/mutate/operators.h"
+#include "harness/mutate/source.h"
+#include "harness/triage/edit_schema.h"
+#include "harness/triage/laboratory.h"
+#include "harness/triage/suspects.h"
+
+namespace assay::harness {
+
+class EditTrials {
+ public:
+  // `laboratory`, `source` and what `search` refers to must outlive the object.
+  EditTrials(const Laboratory& laboratory, const Source& source, const EditSearch& search);
+
+  // How many edits one call of promising() should get.
+  [[nodiscard]] static std::size_t at_once();
+  // An edit may cause an endless loop.
+  [[nodiscard]] static std::chrono::duration<double> patience() { return std::chrono::seconds(2); }
+
+  // The edits, by index, with which the first failing case passes and no passing case fails. Behind EditSearch::budget, counted from the
+  // constructor, no more are tried.
+  [[nodiscard]] std::vector<std::size_t> promising(std::span<const Edit> edits);
+
+ private:
+  // Edits of one schema, by index, and the schema compiled.
+  struct Chunk {
+    std::vector<std::size_t> edits;
+    EditSchemata::Schema schema = {};
+    std::optional<Laboratory> laboratory = {};
+  };
+  [[nodiscard]] std::vector<Chunk> compiled_chunks(std::span<const Edit> edits, std::vector<std::size_t> some) const;
+  void compile(std::span<Laboratory> laboratories) const;
+  // Whether the chunk could be tried.
+  [[nodiscard]] bool try_chunk(Chunk& chunk, std::vector<std::size_t>& found);
+  void try_alone(std::span<const Edit> edits, std::span<const std::size_t> some, std::vector<std::size_t>& found) const;
+
+  const Laboratory& laboratory_;
+  const Source& source_;
+  const EditSearch& search_;
+  EditSchemata schemata_;
+  std::chrono::steady_clock::time_point end_;
+  std::uint64_t digest_ = 0;                     // of the first failing case
+  std::chrono::duration<double> patience_ = {};  // with one run of it
+};
+
+}  // namespace assay::harness

@@ -1,0 +1,17 @@
+// Finds where a barrier is missing: tries one at every place between statements, all of them in one compilation (edit_schema.h).
+#pragma once
+
+#include <span>
+
+#include "harness/triage/suspects.h"
+#include "metal/hazard.h"
+
+namespace assay::harness {
+
+// `race`: between simdgroups, on the cases `racing` under the policy `checked`; `given` as in EditSearch. Of several barriers that help,
+// the one in the fewest blocks, and of these the nearest one before the later access, or behind it if the race is with the next round of a
+// loop. Without suspects if none helps.
+[[nodiscard]] Blame blame_missing_barrier(const Laboratory& laboratory, const metal::Hazard& race, std::span<const Case> racing,
+                                          std::span<const Case> given);
+
+}  // namespace assay::harness
