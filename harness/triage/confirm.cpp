@@ -46,6 +46,7 @@ Confirmation confirm(Laboratory& before, Laboratory& repaired, std::span<const C
       ++confirmation.passing;
     } else if (before.verdict(test_case).status == Status::passed) {
       confirmation.breaks = true;
+      confirmation.broken = {test_case};
       return confirmation;
     }
   }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "harness/triage/laboratory.h"
 
@@ -15,6 +16,7 @@ struct Confirmation {
   std::size_t smoke = 0, passing = 0;  // cases of suite `smoke` tried, and those that pass
   bool is_complete = true;             // false: the time was over before all were tried
   bool breaks = false;                 // a case that passed before fails with the repair; nothing further was tried
+  std::vector<Case> broken;            // that case
 
   [[nodiscard]] bool is_full() const { return !breaks && healed == given && passing == smoke; }
 };

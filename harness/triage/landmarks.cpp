@@ -376,7 +376,11 @@ std::optional<LandmarkFinding> find_landmarks(Laboratory& laboratory, const Obse
   LandmarkTolerance tolerance;
   // A kernel that declares weaker storage rounds what it computes with.
   if (!prepared->weaker_storage.empty()) tolerance.relative *= 100;
-  return match_landmarks(trace, landmarks, own_file(trace, *prepared), names, tolerance);
+  std::optional<LandmarkFinding> found = match_landmarks(trace, landmarks, own_file(trace, *prepared), names, tolerance);
+  // Then all landmarks seem to be right, and the output to be elsewhere.
+  if (found && found->is_place && found->is_load && found->landmark == landmarks.list.back().name && !is_clearly_wrong(observation))
+    return std::nullopt;
+  return found;
 }
 
 }  // namespace assay::harness

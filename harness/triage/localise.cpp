@@ -156,4 +156,17 @@ std::vector<std::string> localise(const Observation& observation) {
   return sentences;
 }
 
+bool is_clearly_wrong(const Observation& observation) {
+  constexpr double much = 0.02;
+  std::size_t faulty = 0;
+  std::size_t clear = 0;
+  for (std::size_t i = 0; i < observation.actual.size(); ++i) {
+    if (!observation.is_faulty(i)) continue;
+    ++faulty;
+    const double error = std::abs(observation.actual[i] - observation.expected.value[i]);
+    clear += error <= much * std::abs(observation.expected.value[i]) ? 0 : 1;
+  }
+  return 2 * clear >= faulty;
+}
+
 }  // namespace assay::harness

@@ -17,4 +17,7 @@ namespace assay::harness {
 // lanes, if they narrow the fault down.
 [[nodiscard]] std::vector<std::string> localise(const Observation& observation);
 
+// Whether half of the wrong elements are wrong by more than the precision of half and bfloat.
+[[nodiscard]] bool is_clearly_wrong(const Observation& observation);
+
 }  // namespace assay::harness

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -26,7 +28,17 @@ struct Gap {
   std::size_t offset = 0;
   std::uint32_t line = 0;
   std::size_t depth = 0;  // blocks around it
+  bool is_in_kernel = false;
+  bool helps = false;
 };
+
+// Whether the function whose body begins at token `open` is a kernel.
+bool is_kernel(const std::vector<SourceToken>& tokens, std::size_t open) {
+  for (std::size_t i = open; i-- > 0 && !tokens[i].is(";") && !tokens[i].is("}");) {
+    if (tokens[i].is("kernel")) return true;
+  }
+  return false;
+}
 
 // Whether a `{` begins a block, and not a list of values.
 bool begins_block(const std::vector<SourceToken>& tokens, std::size_t i) {
@@ -41,19 +53,22 @@ std::vector<Gap> gaps_of(const Source& source) {
     if (piece.is_macro) continue;
     const std::vector<SourceToken>& tokens = piece.tokens;
     std::vector<std::size_t> ends;  // of the blocks around i
+    std::size_t end_of_list = 0;
+    bool is_in_kernel = false;
     for (std::size_t i = 1; i < tokens.size(); ++i) {
       const bool is_between = tokens[i - 1].is(";") || tokens[i - 1].is("{") || tokens[i - 1].is("}");
-      if (is_between && !ends.empty() && !tokens[i].is("else") && !tokens[i].is("while"))
-        gaps.push_back({tokens[i].offset, source.place(tokens[i].offset).line, ends.size()});
+      if (is_between && i - 1 != end_of_list && !ends.empty() && !tokens[i].is("else") && !tokens[i].is("while"))
+        gaps.push_back({tokens[i].offset, source.place(tokens[i].offset).line, ends.size(), is_in_kernel});
       while (!ends.empty() && i >= ends.back()) ends.pop_back();
       if (tokens[i].is("(") && tokens[i].match > i) {
         i = tokens[i].match;
       } else if (tokens[i].is("{") && tokens[i].match > i) {
         // Only within functions: a block there is that of a function, or within one.
         if (begins_block(tokens, i) && (!ends.empty() || tokens[i - 1].is(")"))) {
+          if (ends.empty()) is_in_kernel = is_kernel(tokens, i);
           ends.push_back(tokens[i].match);
         } else if (!ends.empty()) {
-          i = tokens[i].match;
+          i = end_of_list = tokens[i].match;
         }
       }
     }
@@ -77,21 +92,30 @@ std::string with_barrier(const std::string& text, const Gap& gap) {
   return text.substr(0, gap.offset) + std::string(kBarrierCall) + " " + text.substr(gap.offset);
 }
 
-// The more likely ones first.
-void order(std::vector<Gap>& gaps, const metal::Hazard& race) {
+// Those that help, the more likely ones first: in kernels, in the fewest blocks, and of a stretch of such places the last one, before which
+// all that must be done first is done.
+std::vector<Gap> ordered(const std::vector<Gap>& gaps, const metal::Hazard& race) {
+  const auto helps_in_kernel = [](const Gap& gap) { return gap.helps && gap.is_in_kernel; };
+  const bool in_kernel = std::ranges::any_of(gaps, helps_in_kernel);
+  const auto is_candidate = [&](const Gap& gap) { return gap.helps && gap.is_in_kernel == in_kernel; };
+  std::size_t depth = std::numeric_limits<std::size_t>::max();
+  for (const Gap& gap : gaps) depth = is_candidate(gap) ? std::min(depth, gap.depth) : depth;
+  std::vector<Gap> level;
+  std::ranges::copy_if(gaps, std::back_inserter(level),
+                       [&](const Gap& gap) { return gap.is_in_kernel == in_kernel && gap.depth == depth; });
+  std::vector<Gap> last_ones;
+  for (std::size_t i = 0; i < level.size(); ++i) {
+    if (level[i].helps && (i + 1 == level.size() || !level[i + 1].helps)) last_ones.push_back(level[i]);
+  }
   const std::uint32_t one = race.first.line;
   const std::uint32_t other = race.second ? race.second->line : one;
-  const auto [first, last] = std::minmax(one, other);
-  const auto distance = [&](const Gap& gap) -> double {
-    if (gap.line > first && gap.line <= last) return last - gap.line;
-    constexpr double elsewhere = 1000;
-    return elsewhere + (gap.line > last ? gap.line - last : 2.0 * (first - gap.line));
-  };
-  const std::size_t fewest = gaps.empty() ? 0 : std::ranges::min(gaps, {}, &Gap::depth).depth;
-  order_by(gaps, [&](const Gap& gap) {
-    constexpr double deeper = 10000;
-    return distance(gap) + deeper * static_cast<double>(gap.depth - fewest);
+  const std::uint32_t first = std::min(one, other);
+  const std::uint32_t last = std::max(one, other);
+  order_by(last_ones, [&](const Gap& gap) -> double {
+    if (gap.line > first && gap.line <= last) return 0;
+    return gap.line > last ? gap.line - last : 3.0 * (first - gap.line);
   });
+  return last_ones;
 }
 
 }  // namespace
@@ -100,7 +124,7 @@ Blame blame_missing_barrier(const Laboratory& laboratory, const metal::Hazard& r
                             std::span<const Case> given) {
   const std::filesystem::path& file = laboratory.variant().source;
   const Source source(kernels::read_text(file), file.string());
-  const std::vector<Gap> gaps = gaps_of(source);
+  std::vector<Gap> gaps = gaps_of(source);
   Laboratory all = with_text(laboratory, with_barriers(source.text(), gaps));
   std::vector<std::uint32_t> left(gaps.size());
   std::iota(left.begin(), left.end(), 1U);
@@ -112,9 +136,8 @@ Blame blame_missing_barrier(const Laboratory& laboratory, const metal::Hazard& r
     }
     left = std::move(kept);
   }
-  std::vector<Gap> helping;
-  for (const std::uint32_t number : left) helping.push_back(gaps[number - 1]);
-  order(helping, race);
+  for (const std::uint32_t number : left) gaps[number - 1].helps = true;
+  std::vector<Gap> helping = ordered(gaps, race);
   Laboratory before = laboratory.with_source(file);
   constexpr std::size_t most = 3;
   helping.resize(std::min(helping.size(), most));

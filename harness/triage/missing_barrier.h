@@ -8,9 +8,8 @@
 
 namespace assay::harness {
 
-// `race`: between simdgroups, on the cases `racing` under the policy `checked`; `given` as in EditSearch. Of several barriers that help,
-// the one in the fewest blocks, and of these the nearest one before the later access, or behind it if the race is with the next round of a
-// loop. Without suspects if none helps.
+// `race`: between simdgroups, on the cases `racing` under the policy `checked`; `given` as in EditSearch. Of several places that help, one
+// in a kernel and in the fewest blocks is named. Without suspects if none helps.
 [[nodiscard]] Blame blame_missing_barrier(const Laboratory& laboratory, const metal::Hazard& race, std::span<const Case> racing,
                                           std::span<const Case> given);
 

@@ -1,4 +1,6 @@
 // Makes edits of suspect lines from the names and terms that a source has.
+//
+// Long because every kind of edit needs what one class knows of the source: variables in scope, terms, structs.
 #include "harness/triage/plausible_edits.h"
 
 #include <fmt/format.h>
@@ -64,6 +66,7 @@ class EditMaker {
       if (!is_suspect(expression.range)) continue;
       edit_names(expression);
       edit_functions(expression);
+      edit_quotients(expression);
       edit_factors(expression, terms_[i]);
       edit_indices(expression, terms_[i]);
       edit_sums(expression);
@@ -176,6 +179,18 @@ class EditMaker {
           if (tokens_[i].is(pair[first ? 0 : 1])) replace("other_function", {i, i + 1}, std::string(pair[first ? 1 : 0]));
         }
       }
+    }
+  }
+
+  // Another operator and another operand: `h % heads` for `h / group`.
+  void edit_quotients(const Expression& expression) {
+    for (std::size_t i = expression.range.first + 1; i + 1 < expression.range.last; ++i) {
+      if (!tokens_[i].is("/") && !tokens_[i].is("%")) continue;
+      std::size_t last = i + 2;
+      if (tokens_[i + 1].is("(")) last = tokens_[i + 1].match + 1;
+      while (last + 1 < expression.range.last && (tokens_[last].is(".") || tokens_[last].is("->"))) last += 2;
+      const std::string_view other = tokens_[i].is("/") ? "%" : "/";
+      for (const std::string& name : integers_in_scope(expression)) replace("other_quotient", {i, last}, fmt::format("{} {}", other, name));
     }
   }
 

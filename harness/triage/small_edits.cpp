@@ -84,7 +84,7 @@ double unlikeliness(std::string_view op, LineSuspicion::Fault fault, Words likel
   constexpr double last = 4;
   if (op == "more_statement") return last;
   if (op == "other_function") return 0;
-  if (op == "other_type") return second;
+  if (op == "other_type" || op == "other_quotient") return second;
   if (fault == Fault::limit) {
     // The first of them go wrong most often.
     constexpr double next = 0.15;
@@ -180,7 +180,11 @@ Suspect suspect_of(const Source& source, const Edit& edit, const std::string& te
 
 }  // namespace
 
-Blame blame_small_edits(const Laboratory& laboratory, const EditSearch& search) {
+Blame blame_small_edits(const Laboratory& laboratory, const EditSearch& asked) {
+  // What one edit breaks, others are likely to break.
+  std::vector<Case> passing(asked.passing.begin(), asked.passing.end());
+  EditSearch search = asked;
+  search.passing = passing;
   const auto start = std::chrono::steady_clock::now();
   const auto left = [&]() -> std::chrono::duration<double> { return search.budget - (std::chrono::steady_clock::now() - start); };
   Laboratory before = laboratory.with_source(laboratory.variant().source);
@@ -213,7 +217,12 @@ Blame blame_small_edits(const Laboratory& laboratory, const EditSearch& search) 
       if (healed < search.failing.size() && (healed <= most_healed || !blame.suspects.empty())) continue;
       constexpr std::chrono::duration<double> least = std::chrono::seconds(12);
       const Confirmation confirmation = confirm(before, repaired, search.given, std::max(least, left()));
-      if (confirmation.breaks) continue;
+      if (confirmation.breaks) {
+        constexpr std::size_t most_passing = 20;
+        if (passing.size() < most_passing) passing.insert(passing.end(), confirmation.broken.begin(), confirmation.broken.end());
+        search.passing = passing;
+        continue;
+      }
       Suspect suspect = suspect_of(source, some[i], text, confirmation, first + i + 1);
       if (confirmation.is_full()) {
         if (blame.suspects.empty()) {

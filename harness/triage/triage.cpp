@@ -19,6 +19,7 @@
 #include "harness/triage/missing_barrier.h"
 #include "harness/triage/nearby.h"
 #include "harness/triage/ordered.h"
+#include "harness/triage/repair_words.h"
 #include "harness/triage/suspects.h"
 
 namespace assay::harness {
@@ -118,13 +119,27 @@ std::vector<bool> members_of(const Laboratory& laboratory, const Finding& findin
   return members;
 }
 
-// Tries what undid the failure of a few cases on all of them and on suite `smoke`; false if it makes another case fail.
-bool is_confirmed(Laboratory& laboratory, Blame& blamed, std::span<const Case> given) {
+// Tries what undid the failure of a few cases on all of them and on suite `smoke`. Returns the case that it makes fail, if there is one.
+std::vector<Case> broken_by(Laboratory& laboratory, Blame& blamed, std::span<const Case> given) {
   constexpr std::chrono::duration<double> budget = std::chrono::seconds(20);
   Laboratory repaired = with_text(laboratory, blamed.repaired);
   const Confirmation confirmation = confirm(laboratory, repaired, given, budget);
   for (Suspect& suspect : blamed.suspects) suspect.why += fmt::format("; with it, {}", to_text(confirmation));
-  return !confirmation.breaks;
+  return confirmation.broken;
+}
+
+// A part of the guilty differences may do for few cases; then those that show more are added.
+Blame blame_confirmed_differences(Laboratory& laboratory, std::vector<Case> must_pass, std::span<const Case> given,
+                                  const TriageOptions& options) {
+  constexpr int most = 3;
+  for (int i = 0; i < most; ++i) {
+    Blame blamed = blame_differences(laboratory, must_pass, options);
+    if (blamed.suspects.empty()) return blamed;
+    const std::vector<Case> broken = broken_by(laboratory, blamed, given);
+    if (broken.empty()) return blamed;
+    must_pass.insert(must_pass.end(), broken.begin(), broken.end());
+  }
+  return {};
 }
 
 // Where an edit repairs a part of the failing cases, the kernel may make a second mistake, which the others show.
@@ -176,7 +191,8 @@ void take_kind(Classification& classification, const Blame& blamed) {
   if (blamed.kind.empty() || blamed.is_partial || blamed.kind == classification.kind) return;
   const bool is_fitted = std::holds_alternative<decided::BestFit>(classification.decided);
   const bool is_arbitrary = is_fitted && !classification.fits.empty() && classification.fits.front().is_arbitrary;
-  const bool is_poor = is_fitted && classification.goodness < kSure;
+  constexpr double poor = 0.5;
+  const bool is_poor = is_fitted && classification.goodness < poor;
   if (!is_arbitrary && !is_poor && classification.kind != mistake::kUnknown) return;
   classification.kind = blamed.kind;
   classification.says = "an edit of this kind repairs it";
@@ -191,18 +207,22 @@ bool is_race(const metal::Hazard& hazard) {
 std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& nearby, std::span<const Verdict> left,
                        const TriageOptions& options, const Evidence& evidence, std::chrono::duration<double> budget) {
   constexpr std::size_t more = 3;
-  std::vector<Case> must_pass = {finding.minimal.test_case};
+  // Whether a kernel gives wrong numbers is known sooner than whether it reads outside of its buffers, which may end its process.
+  std::vector<Case> must_pass;
+  if (finding.minimal.status != Status::failed) {
+    const auto wrong = std::ranges::find(nearby.failing, Status::failed, [](const Observation& one) { return one.verdict.status; });
+    if (wrong != nearby.failing.end() && !(wrong->test_case == finding.minimal.test_case)) must_pass.push_back(wrong->test_case);
+  }
+  must_pass.push_back(finding.minimal.test_case);
   for (const Observation& observation : nearby.failing) {
-    if (must_pass.size() <= more && !(observation.test_case == finding.minimal.test_case)) must_pass.push_back(observation.test_case);
+    if (must_pass.size() <= more && std::ranges::find(must_pass, observation.test_case) == must_pass.end())
+      must_pass.push_back(observation.test_case);
   }
   std::vector<Case> given;
   for (const Verdict& verdict : left) given.push_back(verdict.test_case);
   Blame blamed;
   Focus focus;
-  if (!options.is_fast) {
-    blamed = blame_differences(laboratory, must_pass, options);
-    if (!blamed.suspects.empty() && !is_confirmed(laboratory, blamed, given)) blamed = {};
-  }
+  if (!options.is_fast) blamed = blame_confirmed_differences(laboratory, must_pass, given, options);
   // Where rounding is the larger part of the error, no landmark is wrong but by rounding.
   const bool is_rounding = evidence.rounding && evidence.logic && *evidence.rounding > *evidence.logic;
   // The given and the smallest case; others may fail for another reason.
@@ -229,6 +249,12 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   finding.suspects = std::move(blamed.suspects);
   take_kind(finding.classification, blamed);
   if (!blamed.repaired.empty() && !blamed.is_partial) classify_each(laboratory, blamed.repaired, given, finding.classification);
+  if (!blamed.repaired.empty() && finding.classification.kind == mistake::kUnknown) {
+    if (const auto found = word_of_repair(kernels::read_text(laboratory.variant().source), blamed.repaired)) {
+      finding.classification.kind = found->kind;
+      finding.classification.says = fmt::format("no known mistake explains the error; its repair is about `{}`", found->word);
+    }
+  }
   finding.repaired_source = blamed.repaired;
   // A race or an invalid access is certain; where landmarks part may only be its consequence.
   const auto add_focus = [&] { std::ranges::move(focus.suspects, std::back_inserter(finding.suspects)); };
@@ -239,11 +265,27 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   return blamed.repaired;
 }
 
+// Of the small cases, puts the one first whose output is farthest from right: an error of hardly more than its bound shows little.
+void clearest_first(std::vector<Verdict>& by_size) {
+  if (by_size.empty()) return;
+  constexpr double as_small = 8;
+  const double limit = as_small * size_of(by_size.front().test_case);
+  const auto end = std::ranges::find_if(by_size, [&](const Verdict& verdict) { return size_of(verdict.test_case) > limit; });
+  const auto clarity = [](const Verdict& verdict) {
+    // A number that is not finite, a hazard or a crash is as clear as can be; among them the smallest counts.
+    constexpr double most = 1e3;
+    return verdict.status == Status::failed && verdict.judgement.above_bound > 0 ? std::min(most, verdict.judgement.max_ratio) : most;
+  };
+  const auto clearest = std::ranges::max_element(by_size.begin(), end, {}, clarity);
+  std::rotate(by_size.begin(), clearest, clearest + 1);
+}
+
 }  // namespace
 
 std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> failures, const TriageOptions& options) {
   std::vector<Verdict> left(failures.begin(), failures.end());
   order_by(left, [](const Verdict& verdict) { return size_of(verdict.test_case); });
+  clearest_first(left);
   std::vector<Finding> findings;
   while (!left.empty() && findings.size() < options.most_findings) {
     Finding finding;
@@ -285,6 +327,7 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
       }
     }
     left = std::move(rest);
+    clearest_first(left);
     findings.push_back(std::move(finding));
   }
   return findings;
