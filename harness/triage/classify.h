@@ -42,11 +42,12 @@ struct Precision {
   double rounding = 0, logic = 0;
 };
 struct NoFit {};
+struct Repaired {};  // what the repair of the kernel changes
 
 }  // namespace decided
 // A hazard, or the faults of the smallest case, decide as they are. std::monostate: the cases were too expensive to classify.
 using Decided = std::variant<std::monostate, metal::Hazard, std::vector<Fault>, decided::OrderDependence, decided::NeverWritten,
-                             decided::BestFit, decided::Precision, decided::NoFit>;
+                             decided::BestFit, decided::Precision, decided::NoFit, decided::Repaired>;
 
 struct Classification {
   std::string_view kind = mistake::kUnknown;

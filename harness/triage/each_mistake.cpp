@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -35,9 +37,14 @@ void classify_each(const Laboratory& laboratory, const std::string& repaired, st
   const std::string text = kernels::read_text(laboratory.variant().source);
   const std::optional<std::vector<Hunk>> hunks = hunks_between(text, repaired, true);
   if (!hunks) return;
-  const std::vector<std::vector<Hunk>> places = by_lines(*hunks);
-  constexpr std::size_t most = 3;
-  if (places.size() < 2 || places.size() > most) return;
+  // Neighbouring lines are likely to be of one mistake.
+  constexpr std::uint32_t near = 3;
+  std::vector<std::vector<Hunk>> places;
+  for (const std::vector<Hunk>& line : by_lines(*hunks)) {
+    if (places.empty() || places.back().back().last_line + near < line.front().line) places.emplace_back();
+    places.back().insert(places.back().end(), line.begin(), line.end());
+  }
+  if (places.size() != 2) return;
   std::vector<Classification> found;
   for (std::size_t kept = 0; kept < places.size(); ++kept) {
     std::vector<Hunk> others;
@@ -47,7 +54,8 @@ void classify_each(const Laboratory& laboratory, const std::string& repaired, st
     Laboratory alone = with_text(laboratory, undone(text, others));
     if (std::optional<Classification> one = classify_alone(alone, failing)) found.push_back(std::move(*one));
   }
-  if (found.size() < 2) return;
+  // A half repaired mistake is one without a name.
+  if (found.size() < 2 || std::ranges::any_of(found, [](const Classification& one) { return one.kind == mistake::kUnknown; })) return;
   std::string says = fmt::format("two mistakes at once: {}; and ({}) {}", found[0].says, found[1].kind, found[1].says);
   found[0].says = std::move(says);
   classification = std::move(found[0]);

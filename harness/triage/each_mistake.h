@@ -9,9 +9,9 @@
 
 namespace assay::harness {
 
-// `repaired`: the laboratory's source with all places repaired; `failing`: its failing cases, the cheapest first. Repairs all places but
-// one, for each of two or three places. If several of these kernels fail, `classification` becomes that of two mistakes at once; else it
-// stays as it is.
+// `repaired`: the laboratory's source with all places repaired; `failing`: its failing cases, the cheapest first. If there are two places,
+// repairs the one and then the other. If both of these kernels fail, with a class that has a name, `classification` becomes that of two
+// mistakes at once; else it stays as it is.
 void classify_each(const Laboratory& laboratory, const std::string& repaired, std::span<const Case> failing,
                    Classification& classification);
 

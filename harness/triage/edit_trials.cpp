@@ -91,7 +91,8 @@ bool EditTrials::try_chunk(Chunk& chunk, std::vector<std::size_t>& found) {
   std::iota(choices.begin(), choices.end(), 0U);
   chunk.laboratory->set_patience(patience_);
   std::vector<Laboratory::Trial> trials = chunk.laboratory->try_choices(search_.failing.front(), choices);
-  if (trials.front().digest != digest_) return false;
+  // Nor does a trial say anything of a failure that it does not see, such as a remark under --strict.
+  if (trials.front().passes || trials.front().digest != digest_) return false;
   std::vector<std::uint32_t> left;
   for (std::uint32_t choice = 1; choice < choices.size(); ++choice) {
     if (trials[choice].passes) left.push_back(choice);

@@ -87,11 +87,11 @@ std::vector<Verdict> Laboratory::run(std::span<const Case> cases, const Workbenc
 }
 
 std::vector<Laboratory::Trial> Laboratory::try_choices(const Case& test_case, std::span<const std::uint32_t> choices,
-                                                       metal::Policy policy) {
+                                                       std::optional<metal::Policy> policy) {
   const PreparedVariant* prepared = this->prepared(test_case);
   if (prepared == nullptr) return std::vector<Trial>(choices.size());
   RunOptions options = options_.run;
-  options.execution.policy = policy;
+  if (policy) options.execution.policy = *policy;
   options.jobs = std::max(1U, std::thread::hardware_concurrency());
   if (options.execution.schedules.empty()) options.execution.schedules = {metal::Schedule{}};
   // Verdicts name their case, and a case its place in the list by its seed.

@@ -69,10 +69,10 @@ class Laboratory {
     bool passes = false;
     std::uint64_t digest = 0;  // of the output
   };
-  // How the case fares with each of these values of SimulatorOptions::choice, several at a time and under one order of simdgroups. Quick,
-  // so not certain: the verdict of a source without choices is.
+  // How the case fares with each of these values of SimulatorOptions::choice, several at a time and under one order of simdgroups.
+  // `policy`: in place of the laboratory's own. Quick, so not certain: the verdict of a source without choices is.
   [[nodiscard]] std::vector<Trial> try_choices(const Case& test_case, std::span<const std::uint32_t> choices,
-                                               metal::Policy policy = metal::Policy::native);
+                                               std::optional<metal::Policy> policy = {});
 
   // A laboratory for the same variant with another source.
   [[nodiscard]] Laboratory with_source(const std::filesystem::path& source) const;

@@ -150,7 +150,7 @@ Blame blame_missing_barrier(const Laboratory& laboratory, const metal::Hazard& r
     const Source after(text, source.name());
     return {.suspects = {{.file = source.name(),
                           .line = gap.line,
-                          .why = fmt::format("with a barrier before this line, no simdgroup races, and {} ({} places tried)",
+                          .why = fmt::format("with a barrier before this line, the smallest case has no race, and {} ({} places tried)",
                                              to_text(confirmation), gaps.size()),
                           .is_elsewhere = false,
                           .context = {},

@@ -203,6 +203,7 @@ Blame blame_small_edits(const Laboratory& laboratory, const EditSearch& asked) {
   for (std::size_t first = 0; first < edits.size() && goes_on(); first += EditTrials::at_once()) {
     const std::span<const Edit> some = std::span(edits).subspan(first, std::min(EditTrials::at_once(), edits.size() - first));
     for (const std::size_t i : trials.promising(some)) {
+      if (!goes_on()) break;
       const std::uint32_t line = source.place(some[i].offset).line;
       // Of several edits of a line, the most likely one will do, and of several lines, few.
       constexpr std::size_t most_lines = 3;

@@ -173,15 +173,14 @@ void blame_second_mistake(const Laboratory& laboratory, Blame& blamed, EditSearc
   search.given = left;
   search.suspicion = focus.suspects.empty() ? nullptr : &focus.suspicion;
   Blame second = blame_small_edits(half, search);
-  if (second.suspects.empty()) {
-    std::ranges::copy(focus.suspects, std::back_inserter(blamed.suspects));
-    return;
-  }
-  for (Suspect& suspect : second.suspects) {
-    suspect.file = blamed.suspects.front().file;
-    suspect.why = fmt::format("a second mistake: after the edit of line {}, {}", blamed.suspects.front().line, suspect.why);
+  // Its file is the edited copy, which nobody else has.
+  const Suspect edited = blamed.suspects.front();
+  for (Suspect suspect : second.suspects.empty() ? focus.suspects : second.suspects) {
+    suspect.file = edited.file;
+    suspect.why = fmt::format("a second mistake: after the edit of line {}, {}", edited.line, suspect.why);
     blamed.suspects.push_back(std::move(suspect));
   }
+  if (second.suspects.empty()) return;
   blamed.repaired = second.repaired;
   blamed.is_partial = second.is_partial;
 }
@@ -190,12 +189,14 @@ void blame_second_mistake(const Laboratory& laboratory, Blame& blamed, EditSearc
 void take_kind(Classification& classification, const Blame& blamed) {
   if (blamed.kind.empty() || blamed.is_partial || blamed.kind == classification.kind) return;
   const bool is_fitted = std::holds_alternative<decided::BestFit>(classification.decided);
-  const bool is_arbitrary = is_fitted && !classification.fits.empty() && classification.fits.front().is_arbitrary;
+  const auto fit = std::ranges::find(classification.fits, classification.kind, &Fit::kind);
+  const bool is_arbitrary = is_fitted && fit != classification.fits.end() && fit->is_arbitrary;
   constexpr double poor = 0.5;
   const bool is_poor = is_fitted && classification.goodness < poor;
   if (!is_arbitrary && !is_poor && classification.kind != mistake::kUnknown) return;
   classification.kind = blamed.kind;
   classification.says = "an edit of this kind repairs it";
+  classification.decided = decided::Repaired{};
 }
 
 bool is_race(const metal::Hazard& hazard) {
@@ -249,9 +250,10 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   finding.suspects = std::move(blamed.suspects);
   take_kind(finding.classification, blamed);
   if (!blamed.repaired.empty() && !blamed.is_partial) classify_each(laboratory, blamed.repaired, given, finding.classification);
-  if (!blamed.repaired.empty() && finding.classification.kind == mistake::kUnknown) {
+  if (!blamed.repaired.empty() && !blamed.is_partial && finding.classification.kind == mistake::kUnknown) {
     if (const auto found = word_of_repair(kernels::read_text(laboratory.variant().source), blamed.repaired)) {
       finding.classification.kind = found->kind;
+      finding.classification.decided = decided::Repaired{};
       finding.classification.says = fmt::format("no known mistake explains the error; its repair is about `{}`", found->word);
     }
   }

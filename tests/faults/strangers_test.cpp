@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -43,7 +44,7 @@ fs::path plant(const json& row) {
     lines.insert(lines.erase(first, first + static_cast<std::ptrdiff_t>(from.size())), to.begin(), to.end());
   }
   // The path is part of what is compiled: the same for every run, so that the cache of compiled kernels serves the next one.
-  const fs::path parent = fs::temp_directory_path() / "assay_strangers" / row.at("name").get<std::string>();
+  const fs::path parent = fs::temp_directory_path() / fmt::format("assay_strangers_{}", getuid()) / row.at("name").get<std::string>();
   fs::create_directories(parent / kernel);
   fs::copy_file(kFolder / kernel / "variant.toml", parent / kernel / "variant.toml", fs::copy_options::overwrite_existing);
   std::ofstream(parent / kernel / "kernel.metal") << fmt::format("{}\n", fmt::join(lines, "\n"));
