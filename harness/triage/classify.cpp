@@ -107,6 +107,11 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
     decide(result, mistake::kUninitialised, "uninitialised memory is read", *unset);
     return result;
   }
+  const metal::Hazard* outside = find(evidence, [](metal::HazardKind kind) { return kind == out_of_bounds || kind == invalid_access; });
+  if (outside != nullptr && faults.not_a_number * 2 > faults.faulty) {
+    decide(result, mistake::kBounds, "memory outside of the kernel's buffers is accessed", *outside);
+    return result;
+  }
   if (faults.unwritten < faults.faulty) result.fits = fits_of(failing, passing, shelf);
   // A number fitted to the error says little unless it explains whole cases.
   const auto is_telling = [](const Fit& fit) { return fit.kind != mistake::kUnknown && (!fit.is_arbitrary || fit.exact >= kHalfOfCases); };
@@ -124,8 +129,8 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
     }
   }
   // Classes that only mean that the table has no name for the mistake do not count as named.
-  if (const auto* hazard = find(evidence, [](metal::HazardKind kind) { return kind == out_of_bounds || kind == invalid_access; })) {
-    decide(result, mistake::kBounds, "memory outside of the kernel's buffers is accessed", *hazard);
+  if (outside != nullptr) {
+    decide(result, mistake::kBounds, "memory outside of the kernel's buffers is accessed", *outside);
     return result;
   }
   if (breaks_promise(families::Explains::guards)) return result;

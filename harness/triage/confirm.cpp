@@ -17,28 +17,25 @@ Confirmation confirm(Laboratory& before, Laboratory& repaired, std::span<const C
   const auto start = std::chrono::steady_clock::now();
   const auto is_over = [&] { return std::chrono::steady_clock::now() - start >= budget; };
   Confirmation confirmation;
-  for (const Case& test_case : given) {
+  constexpr std::size_t together = 20;
+  for (std::size_t i = 0; i < given.size(); ++i) {
     if (is_over()) {
       confirmation.is_complete = false;
       return confirmation;
     }
+    if (i % together == 0) repaired.prefetch(given.subspan(i, std::min(together, given.size() - i)));
     ++confirmation.given;
-    confirmation.healed += repaired.verdict(test_case).status == Status::passed ? 1 : 0;
+    confirmation.healed += repaired.verdict(given[i]).status == Status::passed ? 1 : 0;
   }
   std::vector<Case> smoke = suite_cases(Suite::smoke, before.variant(), 0);
   order_by(smoke, [](const Case& test_case) { return size_of(test_case); });
-  constexpr std::size_t together = 20;
   for (std::size_t i = 0; i < smoke.size(); ++i) {
     const Case& test_case = smoke[i];
     if (is_over()) {
       confirmation.is_complete = false;
       return confirmation;
     }
-    if (i % together == 0) {
-      // One process runs the next cases up to a failure, and the verdicts are kept.
-      const std::span<const Case> next = std::span(smoke).subspan(i, std::min(together, smoke.size() - i));
-      static_cast<void>(repaired.first_failure(next, [](const Verdict&) { return true; }));
-    }
+    if (i % together == 0) repaired.prefetch(std::span(smoke).subspan(i, std::min(together, smoke.size() - i)));
     const Status status = repaired.verdict(test_case).status;
     if (status == Status::skipped) continue;
     ++confirmation.smoke;

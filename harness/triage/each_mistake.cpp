@@ -11,14 +11,15 @@
 
 #include "harness/triage/hunks.h"
 #include "harness/triage/nearby.h"
+#include "harness/triage/repaired_class.h"
 #include "harness/triage/suspects.h"
 #include "kernels/variant.h"
 
 namespace assay::harness {
 namespace {
 
-// nullopt if none of the cases fails.
-std::optional<Classification> classify_alone(Laboratory& alone, std::span<const Case> failing) {
+// nullopt if none of the cases fails. `repaired`: the source without any mistake.
+std::optional<Classification> classify_alone(Laboratory& alone, const std::string& repaired, std::span<const Case> failing) {
   const Verdict* first = alone.first_failure(failing, [](const Verdict&) { return true; });
   if (first == nullptr) return std::nullopt;
   const Case test_case = first->test_case;
@@ -27,7 +28,10 @@ std::optional<Classification> classify_alone(Laboratory& alone, std::span<const 
   evidence.depends_on_order = has_kind(first->faults, FaultKind::order_dependence);
   evidence.hazards = alone.verdict_under(test_case, metal::Policy::checked).hazards;
   const Nearby nearby = observe_nearby(alone, test_case, test_case);
-  return classify(nearby.failing, nearby.passing, evidence, alone.shelf());
+  Classification one = classify(nearby.failing, nearby.passing, evidence, alone.shelf());
+  const Blame of_this = {.suspects = {}, .repaired = repaired, .is_partial = false, .kind = {}};
+  classify_by_repair(alone, nearby, of_this, failing, one);
+  return one;
 }
 
 }  // namespace
@@ -52,7 +56,7 @@ void classify_each(const Laboratory& laboratory, const std::string& repaired, st
       if (i != kept) others.insert(others.end(), places[i].begin(), places[i].end());
     }
     Laboratory alone = with_text(laboratory, undone(text, others));
-    if (std::optional<Classification> one = classify_alone(alone, failing)) found.push_back(std::move(*one));
+    if (std::optional<Classification> one = classify_alone(alone, repaired, failing)) found.push_back(std::move(*one));
   }
   // A half repaired mistake is one without a name.
   if (found.size() < 2 || std::ranges::any_of(found, [](const Classification& one) { return one.kind == mistake::kUnknown; })) return;

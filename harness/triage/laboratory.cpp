@@ -133,6 +133,20 @@ const Verdict& Laboratory::verdict(const Case& test_case) {
   return verdicts_.emplace(name, std::move(verdict)).first->second;
 }
 
+void Laboratory::prefetch(std::span<const Case> cases) {
+  std::map<std::string, std::vector<Case>> by_functions;
+  for (const Case& test_case : cases) {
+    if (!verdicts_.contains(format_case(test_case))) by_functions[families::functions_text(test_case, variant())].push_back(test_case);
+  }
+  RunOptions options = options_.run;
+  options.jobs = std::max(1U, std::thread::hardware_concurrency());
+  for (const auto& [functions, some] : by_functions) {
+    const Workbench* bench = workbench(some.front());
+    if (bench == nullptr) continue;
+    for (Verdict& verdict : run(some, *bench, options)) verdicts_.emplace(format_case(verdict.test_case), std::move(verdict));
+  }
+}
+
 const Verdict* Laboratory::first_failure(std::span<const Case> cases, const std::function<bool(const Verdict&)>& matters) {
   RunOptions until_failure = options_.run;
   until_failure.fail_fast = true;

@@ -54,6 +54,8 @@ class Laboratory {
   // The verdict on a case, cached. Crashes and endless loops affect only the case's process. Cases that cannot be
   // prepared are `skipped`.
   [[nodiscard]] const Verdict& verdict(const Case& test_case);
+  // Runs all of these cases, several at a time, so that their verdicts are known.
+  void prefetch(std::span<const Case> cases);
   // The first of the cases that fails and satisfies `matters`; nullptr if there is none.
   [[nodiscard]] const Verdict* first_failure(std::span<const Case> cases, const std::function<bool(const Verdict&)>& matters);
   // The case with its output. nullopt for cases without one: skipped, rejected, crashed, timed out.

@@ -67,6 +67,7 @@ class EditMaker {
       edit_names(expression);
       edit_functions(expression);
       edit_quotients(expression);
+      move_factors(expression);
       edit_factors(expression, terms_[i]);
       edit_indices(expression, terms_[i]);
       edit_sums(expression);
@@ -148,12 +149,22 @@ class EditMaker {
             others.push_back(other->name);
         }
       }
+      if (compares && is_constant_of_file(expression, i)) {
+        for (auto other = expression.variables.rbegin(); other != expression.variables.rend(); ++other) {
+          if (is_integer_type(plain(other->type)) && !is_array(other->name)) others.push_back(other->name);
+        }
+      }
       constexpr std::size_t most = 10;
       order_by(others, [&](std::string_view other) { return -likeness(tokens_[i].text, other); });
       others.resize(std::min(others.size(), most));
       for (const std::string_view other : others) replace("other_name", {i, i + 1}, std::string(other));
       if ((compares || is_within_index(expression, i)) && is_integer_type(type)) edit_near(i);
     }
+  }
+
+  // Such as a size of blocks where the last block has less.
+  [[nodiscard]] bool is_constant_of_file(const Expression& expression, std::size_t i) const {
+    return !is_member(i) && !named_.contains(tokens_[i].text) && !is_builtin_type(tokens_[i].text) && !expression.is_fixed;
   }
 
   // One more and one less of a variable, or of a member with the struct before it.
@@ -182,7 +193,7 @@ class EditMaker {
     }
   }
 
-  // Another operator and another operand: `h % heads` for `h / group`.
+  // Another operator and another operand: `h % heads` for `h / group`, or for `h / (all / heads)`.
   void edit_quotients(const Expression& expression) {
     for (std::size_t i = expression.range.first + 1; i + 1 < expression.range.last; ++i) {
       if (!tokens_[i].is("/") && !tokens_[i].is("%")) continue;
@@ -190,7 +201,36 @@ class EditMaker {
       if (tokens_[i + 1].is("(")) last = tokens_[i + 1].match + 1;
       while (last + 1 < expression.range.last && (tokens_[last].is(".") || tokens_[last].is("->"))) last += 2;
       const std::string_view other = tokens_[i].is("/") ? "%" : "/";
-      for (const std::string& name : integers_in_scope(expression)) replace("other_quotient", {i, last}, fmt::format("{} {}", other, name));
+      const std::string_view divisor = text_of({i + 1, last});
+      for (const std::string& name : integers_in_scope(expression)) {
+        replace("other_quotient", {i, last}, fmt::format("{} {}", other, name));
+        if (name != divisor) replace("other_quotient", {i, last}, fmt::format("/ ({} / {})", name, divisor));
+      }
+    }
+  }
+
+  // A factor on the wrong side of a function: `f(x * c)` for `f(x) * c`, and the other way round.
+  void move_factors(const Expression& expression) {
+    for (std::size_t i = expression.range.first; i + 1 < expression.range.last; ++i) {
+      if (!tokens_[i].is_identifier() || !tokens_[i + 1].is("(") || is_builtin_type(tokens_[i].text)) continue;
+      const std::size_t close = tokens_[i + 1].match;
+      if (close <= i + 2 || close >= expression.range.last) continue;
+      std::size_t end = i + 2;  // of the first argument
+      std::size_t product = close;
+      while (end < close && !tokens_[end].is(",")) {
+        if (tokens_[end].is("*")) product = end;
+        end = tokens_[end].match > end ? tokens_[end].match + 1 : end + 1;
+      }
+      const std::string_view name = tokens_[i].text;
+      const std::string rest = end < close ? std::string(text_of({end, close})) : std::string();
+      if (product < end && product > i + 2 && product + 1 < end) {
+        const std::string_view one = text_of({i + 2, product});
+        const std::string_view other = text_of({product + 1, end});
+        replace("moved_factor", {i, close + 1}, fmt::format("({}({}{}) * {})", name, one, rest, other));
+        replace("moved_factor", {i, close + 1}, fmt::format("({}({}{}) * {})", name, other, rest, one));
+      }
+      if (close + 2 < expression.range.last && tokens_[close + 1].is("*") && tokens_[close + 2].is_identifier() && !is_called(close + 2))
+        replace("moved_factor", {i, close + 3}, fmt::format("{}(({}) * {}{})", name, text_of({i + 2, end}), tokens_[close + 2].text, rest));
     }
   }
 

@@ -91,6 +91,38 @@ bool Slices::is_loop(std::uint32_t line) const {
   });
 }
 
+std::string_view Slices::root_of(std::size_t variable) const {
+  // A pointer that is assigned in a loop may point into itself.
+  constexpr int most = 8;
+  for (int i = 0; i < most && variables_[variable].within; ++i) variable = *variables_[variable].within;
+  return variables_[variable].name;
+}
+
+std::set<std::string_view> Slices::arrays_of(std::uint32_t line) const {
+  std::set<std::string_view> found;
+  std::set<std::size_t> defined;
+  for (const Statement& statement : statements_) {
+    if (line < statement.first_line || statement.last_line < line) continue;
+    for (const auto& [base, deciding] : statement.accesses) found.insert(root_of(base));
+    defined.insert(statement.defines.begin(), statement.defines.end());
+  }
+  const auto is_among = [](const std::vector<std::size_t>& all, const std::set<std::size_t>& some) {
+    return std::ranges::any_of(all, [&](std::size_t one) { return some.contains(one); });
+  };
+  constexpr int far = 4;
+  for (int distance = 0; distance < far && found.empty(); ++distance) {
+    std::set<std::size_t> next = defined;
+    for (const Statement& statement : statements_) {
+      for (const auto& [base, deciding] : statement.accesses) {
+        if (is_among(deciding, defined)) found.insert(root_of(base));
+      }
+      if (is_among(statement.uses, defined)) next.insert(statement.defines.begin(), statement.defines.end());
+    }
+    defined = std::move(next);
+  }
+  return found;
+}
+
 std::map<std::uint32_t, double> Slices::reach(const Edges& edges, std::span<const std::uint32_t> lines, const SliceCosts& costs) const {
   std::vector<double> distance(statements_.size(), std::numeric_limits<double>::infinity());
   using Open = std::pair<double, std::size_t>;

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,14 +42,20 @@ class Slices {
   [[nodiscard]] bool is_global(std::uint32_t line) const;
   // Whether it is the head of a loop.
   [[nodiscard]] bool is_loop(std::uint32_t line) const;
+  // Arrays, and buffers by the names of their parameters, that are accessed on a line, or, if there are none, those nearest behind it whose
+  // place the values of the line decide.
+  [[nodiscard]] std::set<std::string_view> arrays_of(std::uint32_t line) const;
+  // Whether a function has a parameter `name` in threadgroup memory, or declares such a variable.
+  [[nodiscard]] bool is_threadgroup(std::string_view name) const { return threadgroup_.contains(name); }
 
  private:
   friend class StatementReader;
   struct Statement {
     std::uint32_t first_line = 0, last_line = 0;
-    std::vector<std::size_t> defines, uses;  // variables
-    std::vector<std::size_t> places;         // of those used, pointers before an index, and what is within an index
-    std::vector<std::size_t> controls;       // statements
+    std::vector<std::size_t> defines, uses;                    // variables
+    std::vector<std::size_t> places;                           // of those used, pointers before an index, and what is within an index
+    std::map<std::size_t, std::vector<std::size_t>> accesses;  // arrays and pointers, with the variables that decide the place
+    std::vector<std::size_t> controls;                         // statements
     std::vector<std::string_view> calls;
     std::size_t function = 0;
     bool is_loop = false;
@@ -73,9 +81,13 @@ class Slices {
     std::string_view parameter;
     std::size_t function = 0;
     bool is_pointer = false;
-    std::vector<std::size_t> controls;  // of its declaration
+    std::vector<std::size_t> controls;       // of its declaration
+    std::string_view name = {};              // also of one that is no parameter
+    std::optional<std::size_t> within = {};  // of a pointer: the variable in whose memory it points
   };
+  [[nodiscard]] std::string_view root_of(std::size_t variable) const;
   std::vector<Variable> variables_;
+  std::set<std::string_view> threadgroup_;          // names
   std::vector<std::string_view> functions_ = {""};  // names
   Edges behind_, ahead_;
 };

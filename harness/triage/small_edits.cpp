@@ -84,7 +84,7 @@ double unlikeliness(std::string_view op, LineSuspicion::Fault fault, Words likel
   constexpr double last = 4;
   if (op == "more_statement") return last;
   if (op == "other_function") return 0;
-  if (op == "other_type" || op == "other_quotient") return second;
+  if (op == "other_type" || op == "other_quotient" || op == "moved_factor") return second;
   if (fault == Fault::limit) {
     // The first of them go wrong most often.
     constexpr double next = 0.15;

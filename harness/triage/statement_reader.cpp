@@ -33,6 +33,7 @@ std::size_t StatementReader::end_of_statement(std::size_t i) const {
 std::size_t StatementReader::new_variable(std::string_view name) {
   slices_.variables_.push_back({});
   slices_.variables_.back().controls = controls_;
+  slices_.variables_.back().name = name;
   scopes_.back()[name] = slices_.variables_.size() - 1;
   return slices_.variables_.size() - 1;
 }
@@ -42,6 +43,7 @@ std::size_t StatementReader::variable(std::string_view name) {
     if (const auto found = scope->find(name); found != scope->end()) return found->second;
   }
   slices_.variables_.push_back({});
+  slices_.variables_.back().name = name;
   scopes_.front()[name] = slices_.variables_.size() - 1;
   return slices_.variables_.size() - 1;
 }
@@ -92,15 +94,19 @@ void StatementReader::read_function(std::size_t name, std::size_t open, std::siz
 void StatementReader::read_parameters(std::size_t first, std::size_t last) {
   std::size_t name = last;
   bool is_pointer = false;
+  bool is_threadgroup = false;
   for (std::size_t i = first; i <= last; i = step(i)) {
     is_pointer = is_pointer || at(i).is("*");
+    is_threadgroup = is_threadgroup || at(i).is("threadgroup");
     if (i == last || at(i).is(",")) {
       if (name < last) {
         const std::size_t made = new_variable(at(name).text);
-        slices_.variables_[made] = {at(name).text, function_, is_pointer, {}};
+        slices_.variables_[made] = {at(name).text, function_, is_pointer, {}, at(name).text};
+        if (is_threadgroup) slices_.threadgroup_.insert(at(name).text);
       }
       name = last;
       is_pointer = false;
+      is_threadgroup = false;
     } else if (at(i).is_identifier()) {
       name = i;
     }
@@ -189,6 +195,9 @@ void StatementReader::declare(Statement& statement, std::size_t name, std::size_
   statement.defines.push_back(made);
   slices_.variables_[made].is_pointer = is_pointer;
   if (is_pointer && !uses.empty() && at(name + 1).is("=")) aliases_[made] = uses.front();
+  const auto pointer = std::ranges::find_if(uses, [&](std::size_t used) { return slices_.variables_[used].is_pointer; });
+  if (is_pointer && pointer != uses.end()) slices_.variables_[made].within = *pointer;
+  if (at(first).is("threadgroup")) slices_.threadgroup_.insert(at(name).text);
   // Further names of the same declaration.
   for (std::size_t i = name + 1; i < last; i = step(i)) {
     if (at(i).is(",") && at(i + 1).is_identifier()) statement.defines.push_back(new_variable(at(i + 1).text));
@@ -213,6 +222,7 @@ void StatementReader::read_uses(Statement& statement, std::size_t first, std::si
     } else if (!is_member) {
       const std::size_t used = variable(at(i).text);
       statement.uses.push_back(used);
+      read_access(statement, used, i, last);
       if (at(i + 1).is("[") && slices_.variables_[used].is_pointer) {
         statement.places.push_back(used);
         for (std::size_t j = i + 2; j < at(i + 1).match; ++j) {
@@ -220,6 +230,22 @@ void StatementReader::read_uses(Statement& statement, std::size_t first, std::si
         }
       }
     }
+  }
+}
+
+// An index, or what is added to a pointer.
+void StatementReader::read_access(Statement& statement, std::size_t base, std::size_t name, std::size_t last) {
+  std::size_t end = name + 1;
+  if (at(name + 1).is("[")) {
+    end = at(name + 1).match;
+  } else if (slices_.variables_[base].is_pointer && (at(name + 1).is("+") || at(name + 1).is("-"))) {
+    while (end < last && !at(end).is(",") && !at(end).is(")")) end = step(end);
+  } else {
+    return;
+  }
+  std::vector<std::size_t>& deciding = statement.accesses[base];
+  for (std::size_t i = name + 2; i < end; ++i) {
+    if (at(i).is_identifier() && !at(i - 1).is(".") && !at(i + 1).is("(")) deciding.push_back(variable(at(i).text));
   }
 }
 

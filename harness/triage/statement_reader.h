@@ -31,6 +31,7 @@ class StatementReader {
   [[nodiscard]] bool jumps(std::size_t first, std::size_t last) const;
   std::size_t add(std::size_t first, std::size_t last);
   void read_uses(Statement& statement, std::size_t first, std::size_t last);
+  void read_access(Statement& statement, std::size_t base, std::size_t name, std::size_t last);
   [[nodiscard]] std::size_t declared(std::size_t first, std::size_t last) const;
   void declare(Statement& statement, std::size_t name, std::size_t first, std::size_t last);
   void define(Statement& statement, std::size_t variable);

@@ -19,7 +19,7 @@
 #include "harness/triage/missing_barrier.h"
 #include "harness/triage/nearby.h"
 #include "harness/triage/ordered.h"
-#include "harness/triage/repair_words.h"
+#include "harness/triage/repaired_class.h"
 #include "harness/triage/suspects.h"
 
 namespace assay::harness {
@@ -115,6 +115,9 @@ std::vector<bool> members_of(const Laboratory& laboratory, const Finding& findin
     return members;
   }
   Laboratory healed = with_text(laboratory, repaired);
+  std::vector<Case> cases;
+  for (const Verdict& verdict : failures) cases.push_back(verdict.test_case);
+  healed.prefetch(cases);
   for (std::size_t i = 0; i < failures.size(); ++i) members[i] = healed.verdict(failures[i].test_case).status == Status::passed;
   return members;
 }
@@ -151,6 +154,7 @@ void blame_second_mistake(const Laboratory& laboratory, Blame& blamed, EditSearc
   std::vector<Case> failing;
   std::vector<Case> passing(search.passing.begin(), search.passing.end());
   std::vector<Observation> observed;
+  half.prefetch(search.given);
   for (const Case& test_case : search.given) {
     if (half.verdict(test_case).status == Status::passed) {
       if (passing.size() < most_passing) passing.push_back(test_case);
@@ -183,20 +187,6 @@ void blame_second_mistake(const Laboratory& laboratory, Blame& blamed, EditSearc
   if (second.suspects.empty()) return;
   blamed.repaired = second.repaired;
   blamed.is_partial = second.is_partial;
-}
-
-// A repair says more about the class than a number that was fitted to the error, or than nothing.
-void take_kind(Classification& classification, const Blame& blamed) {
-  if (blamed.kind.empty() || blamed.is_partial || blamed.kind == classification.kind) return;
-  const bool is_fitted = std::holds_alternative<decided::BestFit>(classification.decided);
-  const auto fit = std::ranges::find(classification.fits, classification.kind, &Fit::kind);
-  const bool is_arbitrary = is_fitted && fit != classification.fits.end() && fit->is_arbitrary;
-  constexpr double poor = 0.5;
-  const bool is_poor = is_fitted && classification.goodness < poor;
-  if (!is_arbitrary && !is_poor && classification.kind != mistake::kUnknown) return;
-  classification.kind = blamed.kind;
-  classification.says = "an edit of this kind repairs it";
-  classification.decided = decided::Repaired{};
 }
 
 bool is_race(const metal::Hazard& hazard) {
@@ -248,14 +238,9 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
     if (blamed.is_partial) blame_second_mistake(laboratory, blamed, search);
   }
   finding.suspects = std::move(blamed.suspects);
-  take_kind(finding.classification, blamed);
-  if (!blamed.repaired.empty() && !blamed.is_partial) classify_each(laboratory, blamed.repaired, given, finding.classification);
-  if (!blamed.repaired.empty() && !blamed.is_partial && finding.classification.kind == mistake::kUnknown) {
-    if (const auto found = word_of_repair(kernels::read_text(laboratory.variant().source), blamed.repaired)) {
-      finding.classification.kind = found->kind;
-      finding.classification.decided = decided::Repaired{};
-      finding.classification.says = fmt::format("no known mistake explains the error; its repair is about `{}`", found->word);
-    }
+  if (!blamed.repaired.empty() && !blamed.is_partial) {
+    classify_by_repair(laboratory, nearby, blamed, given, finding.classification);
+    classify_each(laboratory, blamed.repaired, given, finding.classification);
   }
   finding.repaired_source = blamed.repaired;
   // A race or an invalid access is certain; where landmarks part may only be its consequence.

@@ -1,0 +1,74 @@
+// Fits known mistakes to more of the cases that a repair heals.
+#include "harness/triage/repaired_class.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "harness/triage/fit.h"
+#include "harness/triage/minimise.h"
+#include "harness/triage/ordered.h"
+#include "harness/triage/repaired_thing.h"
+
+namespace assay::harness {
+namespace {
+
+// Some of the cases of all sizes, with their outputs.
+std::vector<Observation> observe_some(Laboratory& laboratory, std::span<const Case> failing) {
+  constexpr std::size_t most = 5;
+  constexpr std::size_t tried = 8;
+  constexpr double largest = 3e5;
+  std::vector<Case> cases;
+  for (const Case& test_case : failing) {
+    if (size_of(test_case) <= largest) cases.push_back(test_case);
+  }
+  order_by(cases, [](const Case& test_case) { return size_of(test_case); });
+  std::vector<Observation> observed;
+  const std::size_t count = std::min(tried, cases.size());
+  for (std::size_t i = 0; i < count && observed.size() < most; ++i) {
+    std::optional<Observation> observation = laboratory.observe(cases[i * cases.size() / count]);
+    if (observation && observation->is_failure()) observed.push_back(std::move(*observation));
+  }
+  return observed;
+}
+
+bool is_open(const Classification& classification) {
+  return classification.kind == mistake::kUnknown || std::holds_alternative<decided::BestFit>(classification.decided);
+}
+
+}  // namespace
+
+void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blame& blamed, std::span<const Case> failing,
+                        Classification& classification) {
+  if (!is_open(classification)) return;
+  constexpr double exact = 0.95, good = 0.9;
+  std::vector<Observation> observed = observe_some(laboratory, failing);
+  observed.insert(observed.end(), nearby.failing.begin(), nearby.failing.end());
+  const std::vector<Fit> fits = fits_of(observed, nearby.passing, laboratory.shelf());
+  const auto explains = [&](const Fit& fit) {
+    return fit.kind != mistake::kUnknown && (fit.exact > exact || (fit.goodness > good && !fit.is_arbitrary));
+  };
+  if (std::ranges::any_of(fits, [&](const Fit& fit) { return fit.kind == classification.kind && explains(fit); })) return;
+  if (const auto fit = std::ranges::find_if(fits, explains); fit != fits.end()) {
+    classification.kind = fit->kind;
+    classification.says = fit->says;
+    classification.goodness = fit->goodness;
+    classification.decided = decided::BestFit{fit->goodness};
+    return;
+  }
+  const auto take = [&](std::string_view kind, std::string says) {
+    classification.kind = kind;
+    classification.says = std::move(says);
+    classification.decided = decided::Repaired{};
+  };
+  if (!blamed.kind.empty()) {
+    take(blamed.kind, "an edit of this kind repairs it");
+  } else if (std::optional<RepairedThing> thing =
+                 repaired_thing(laboratory.variant(), kernels::read_text(laboratory.variant().source), blamed.repaired)) {
+    take(thing->kind, std::move(thing->says));
+  }
+}
+
+}  // namespace assay::harness

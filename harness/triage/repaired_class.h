@@ -1,0 +1,21 @@
+// The class of a mistake whose repair is known.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "harness/triage/classify.h"
+#include "harness/triage/laboratory.h"
+#include "harness/triage/nearby.h"
+#include "harness/triage/suspects.h"
+
+namespace assay::harness {
+
+// Looks at a class once more that a number fitted to a few outputs decided, or that nothing decided: a class that explains them by chance
+// does not explain other failing cases. If none explains them, what the repair changes decides. Evidence other than a fit stays.
+// `laboratory`: has the source that fails; `nearby`: what the class was decided by; `blamed`: the full repair; `failing`: cases that it
+// repairs.
+void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blame& blamed, std::span<const Case> failing,
+                        Classification& classification);
+
+}  // namespace assay::harness

@@ -1,0 +1,153 @@
+// Looks for jumps, types, buffers and usual names in what a repair changes.
+#include "harness/triage/repaired_thing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "families/mistake_words.h"
+#include "families/mistakes.h"
+#include "harness/compare/source_words.h"
+#include "harness/mutate/source.h"
+#include "harness/triage/hunks.h"
+#include "harness/triage/slices.h"
+
+namespace assay::harness {
+namespace {
+
+namespace mistake = families::mistake;
+
+constexpr auto kJumps = std::to_array<std::string_view>({"break", "continue", "return"});
+constexpr auto kCodeTypes = std::to_array<std::string_view>({"char", "uchar", "int8_t", "uint8_t"});
+constexpr auto kNarrowTypes = std::to_array<std::string_view>({"half", "half2", "half4", "bfloat", "bfloat2", "bfloat4"});
+
+std::string lower(std::string_view word) {
+  std::string text(word);
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+bool fits(std::string_view name, std::string_view part) {
+  const std::string text = lower(name);
+  return part.starts_with('^') ? text.starts_with(part.substr(1)) : text.find(part) != std::string::npos;
+}
+
+// The first of the table that one of the names has.
+std::optional<std::pair<std::string_view, std::string>> find_word(const std::vector<std::string>& names,
+                                                                  std::span<const families::MistakeWord> table) {
+  for (const auto& [part, kind] : table) {
+    for (const std::string& name : names) {
+      if (fits(name, part)) return std::pair(kind, name);
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  for (const SourceWord& word : source_words(text)) words.emplace_back(word.text);
+  return words;
+}
+
+// What both sources have where they differ, and all of the lines around it.
+struct Change {
+  std::vector<std::string> removed, added, around;
+  std::vector<std::uint32_t> lines;  // of the source that has more there
+
+  [[nodiscard]] std::vector<std::string> words() const {
+    std::vector<std::string> both = added;
+    both.insert(both.end(), removed.begin(), removed.end());
+    return both;
+  }
+};
+
+Change change_between(std::string_view source, const std::vector<Hunk>& hunks) {
+  Change change;
+  for (const Hunk& hunk : hunks) {
+    for (std::string& word : words_of(source.substr(hunk.begin, hunk.end - hunk.begin))) change.removed.push_back(std::move(word));
+    for (std::string& word : words_of(hunk.other)) change.added.push_back(std::move(word));
+    const std::size_t before = hunk.begin == 0 ? 0 : source.rfind('\n', hunk.begin - 1) + 1;
+    for (std::string& word : words_of(source.substr(before, source.find('\n', hunk.end) - before)))
+      change.around.push_back(std::move(word));
+    for (std::uint32_t line = hunk.line; line <= hunk.last_line; ++line) change.lines.push_back(line);
+  }
+  return change;
+}
+
+bool has_one_of(const std::vector<std::string>& words, std::span<const std::string_view> some) {
+  return std::ranges::any_of(words, [&](const std::string& word) { return std::ranges::find(some, word) != some.end(); });
+}
+
+std::optional<RepairedThing> thing_of_types(const Change& change) {
+  const auto is_typed = [&](std::span<const std::string_view> types) {
+    return has_one_of(change.added, types) || has_one_of(change.removed, types);
+  };
+  if (has_one_of(change.removed, kCodeTypes) && has_one_of(change.added, kCodeTypes))
+    return RepairedThing{mistake::kCodebook, "the repair changes whether codes have a sign, so they stand for other values"};
+  if (has_one_of(change.removed, kNarrowTypes) && is_typed(std::to_array<std::string_view>({"float", "float2", "float4"})))
+    return RepairedThing{mistake::kHalf, "the repair computes in float"};
+  return std::nullopt;
+}
+
+// The tensor that an argument gets, where it has another name.
+std::string tensor_of(const kernels::Variant& variant, std::string_view argument) {
+  if (variant.launch) {
+    for (const kernels::DispatchDescription& dispatch : variant.launch->dispatches) {
+      const auto found = dispatch.arguments.find(argument);
+      if (found == dispatch.arguments.end() || found->second.elements.size() != 1) continue;
+      if (const std::optional<std::string_view> name = found->second.elements.front().sole_name()) return std::string(*name);
+    }
+  }
+  const auto bound = std::ranges::find(variant.bind, argument, [](const auto& pair) { return std::string_view(pair.second); });
+  return std::string(bound == variant.bind.end() ? argument : std::string_view(bound->first));
+}
+
+std::optional<RepairedThing> thing_of_places(const kernels::Variant& variant, const std::string& text, const Change& change) {
+  const Source source(text, variant.source.string());
+  const Slices slices(source, {});
+  std::vector<std::string> tensors;
+  bool is_shared = false;
+  for (const std::uint32_t line : change.lines) {
+    for (const std::string_view name : slices.arrays_of(line)) {
+      if (slices.is_threadgroup(name)) {
+        is_shared = true;
+      } else {
+        tensors.push_back(tensor_of(variant, name));
+      }
+    }
+  }
+  if (const auto found = find_word(tensors, families::buffer_words()))
+    return RepairedThing{found->first, fmt::format("the repair changes how or where `{}` is accessed", found->second)};
+  if (is_shared) return RepairedThing{mistake::kSimdgroup, "the repair changes what simdgroups of a workgroup hand over to one another"};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<RepairedThing> repaired_thing(const kernels::Variant& variant, const std::string& source, const std::string& repaired) {
+  const std::optional<std::vector<Hunk>> forth = hunks_between(source, repaired, true);
+  const std::optional<std::vector<Hunk>> back = hunks_between(repaired, source, true);
+  if (!forth || !back) return std::nullopt;
+  const Change change = change_between(source, *forth);
+  if (const auto found = find_word(change.words(), families::mistake_words()))
+    return RepairedThing{found->first, fmt::format("the repair is about `{}`", found->second)};
+  if (has_one_of(change.added, kJumps) || has_one_of(change.removed, kJumps))
+    return RepairedThing{mistake::kChunk, "the repair changes where a loop or a function is left"};
+  if (std::optional<RepairedThing> thing = thing_of_types(change)) return thing;
+  // A statement that the repair removes is not in the repaired source.
+  const bool is_removed = change.added.empty() && !change.removed.empty();
+  if (std::optional<RepairedThing> thing =
+          is_removed ? thing_of_places(variant, source, change) : thing_of_places(variant, repaired, change_between(repaired, *back)))
+    return thing;
+  if (const auto found = find_word(change.around, families::mistake_words()))
+    return RepairedThing{found->first, fmt::format("the repair is about `{}`", found->second)};
+  return std::nullopt;
+}
+
+}  // namespace assay::harness
