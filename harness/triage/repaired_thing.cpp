@@ -108,24 +108,37 @@ std::string tensor_of(const kernels::Variant& variant, std::string_view argument
   return std::string(bound == variant.bind.end() ? argument : std::string_view(bound->first));
 }
 
-std::optional<RepairedThing> thing_of_places(const kernels::Variant& variant, const std::string& text, const Change& change) {
-  const Source source(text, variant.source.string());
-  const Slices slices(source, {});
+std::optional<RepairedThing> thing_of_arrays(const kernels::Variant& variant, const Slices& slices,
+                                             const std::set<std::string_view>& arrays) {
   std::vector<std::string> tensors;
   bool is_shared = false;
-  for (const std::uint32_t line : change.lines) {
-    for (const std::string_view name : slices.arrays_of(line)) {
-      if (slices.is_threadgroup(name)) {
-        is_shared = true;
-      } else {
-        tensors.push_back(tensor_of(variant, name));
-      }
+  for (const std::string_view name : arrays) {
+    if (slices.is_threadgroup(name)) {
+      is_shared = true;
+    } else {
+      tensors.push_back(tensor_of(variant, name));
     }
   }
   if (const auto found = find_word(tensors, families::buffer_words()))
     return RepairedThing{found->first, fmt::format("the repair changes how or where `{}` is accessed", found->second)};
   if (is_shared) return RepairedThing{mistake::kSimdgroup, "the repair changes what simdgroups of a workgroup hand over to one another"};
   return std::nullopt;
+}
+
+std::optional<RepairedThing> thing_of_places(const kernels::Variant& variant, const std::string& text, const Change& change) {
+  const Source source(text, variant.source.string());
+  const Slices slices(source, {});
+  std::set<std::string_view> here, behind;
+  bool limits_loop = false;
+  for (const std::uint32_t line : change.lines) {
+    here.merge(slices.arrays_of(line));
+    Slices::Decided decided = slices.decided_by(line);
+    behind.merge(decided.arrays);
+    limits_loop = limits_loop || decided.limits_loop;
+  }
+  if (std::optional<RepairedThing> thing = thing_of_arrays(variant, slices, here)) return thing;
+  if (limits_loop) return RepairedThing{mistake::kChunk, "the repair changes the limits of a loop"};
+  return thing_of_arrays(variant, slices, behind);
 }
 
 }  // namespace

@@ -100,27 +100,41 @@ std::string_view Slices::root_of(std::size_t variable) const {
 
 std::set<std::string_view> Slices::arrays_of(std::uint32_t line) const {
   std::set<std::string_view> found;
-  std::set<std::size_t> defined;
   for (const Statement& statement : statements_) {
     if (line < statement.first_line || statement.last_line < line) continue;
     for (const auto& [base, deciding] : statement.accesses) found.insert(root_of(base));
-    defined.insert(statement.defines.begin(), statement.defines.end());
   }
-  const auto is_among = [](const std::vector<std::size_t>& all, const std::set<std::size_t>& some) {
-    return std::ranges::any_of(all, [&](std::size_t one) { return some.contains(one); });
-  };
+  return found;
+}
+
+namespace {
+
+bool has_one_of(const std::vector<std::size_t>& all, const std::set<std::size_t>& some) {
+  return std::ranges::any_of(all, [&](std::size_t one) { return some.contains(one); });
+}
+
+}  // namespace
+
+Slices::Decided Slices::decided_by(std::uint32_t line) const {
+  Decided decided = {.limits_loop = is_loop(line), .arrays = {}};
+  std::set<std::size_t> defined;
+  for (const Statement& statement : statements_) {
+    if (statement.first_line <= line && line <= statement.last_line) defined.insert(statement.defines.begin(), statement.defines.end());
+  }
   constexpr int far = 4;
-  for (int distance = 0; distance < far && found.empty(); ++distance) {
+  for (int distance = 0; distance < far && !decided.limits_loop && decided.arrays.empty(); ++distance) {
     std::set<std::size_t> next = defined;
     for (const Statement& statement : statements_) {
       for (const auto& [base, deciding] : statement.accesses) {
-        if (is_among(deciding, defined)) found.insert(root_of(base));
+        if (has_one_of(deciding, defined)) decided.arrays.insert(root_of(base));
       }
-      if (is_among(statement.uses, defined)) next.insert(statement.defines.begin(), statement.defines.end());
+      if (!has_one_of(statement.uses, defined)) continue;
+      if (statement.is_loop && line < statement.first_line) decided.limits_loop = true;
+      next.insert(statement.defines.begin(), statement.defines.end());
     }
     defined = std::move(next);
   }
-  return found;
+  return decided;
 }
 
 std::map<std::uint32_t, double> Slices::reach(const Edges& edges, std::span<const std::uint32_t> lines, const SliceCosts& costs) const {

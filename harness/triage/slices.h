@@ -42,9 +42,14 @@ class Slices {
   [[nodiscard]] bool is_global(std::uint32_t line) const;
   // Whether it is the head of a loop.
   [[nodiscard]] bool is_loop(std::uint32_t line) const;
-  // Arrays, and buffers by the names of their parameters, that are accessed on a line, or, if there are none, those nearest behind it whose
-  // place the values of the line decide.
+  // Arrays, and buffers by the names of their parameters, that are accessed on a line.
   [[nodiscard]] std::set<std::string_view> arrays_of(std::uint32_t line) const;
+  // What the values of a line decide first: which round of a loop is the last, or the places at which these arrays are accessed.
+  struct Decided {
+    bool limits_loop = false;
+    std::set<std::string_view> arrays;
+  };
+  [[nodiscard]] Decided decided_by(std::uint32_t line) const;
   // Whether a function has a parameter `name` in threadgroup memory, or declares such a variable.
   [[nodiscard]] bool is_threadgroup(std::string_view name) const { return threadgroup_.contains(name); }
 
