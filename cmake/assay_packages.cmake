@@ -1,6 +1,7 @@
 # The Debian packages that `cpack` makes of the components of assay_install.cmake; .ci/packages builds and tries them. The same sources
 # give the same bytes: SOURCE_DATE_EPOCH is the time of every file, and paths of this machine are not in them (preset `package`).
 
+# To be chosen by the owner.
 set(ASSAY_MAINTAINER "The maintainers of assay <assay@example.org>" CACHE STRING "Maintainer of the packages: name and address")
 
 set(CPACK_GENERATOR DEB)
