@@ -1,4 +1,5 @@
-# What `cmake --install` installs below a prefix. The whole prefix may be moved later.
+# What `cmake --install` installs below a prefix. The whole prefix may be moved later. The components are the Debian packages of
+# assay_packages.cmake: libassay-dev has the libraries, headers and CMake files, assay everything else.
 #
 #   bin/assay            the command
 #   lib/assay            the compiler's plugin, loaded when a kernel is compiled
@@ -23,37 +24,37 @@ endforeach()
 list(TRANSFORM libraries PREPEND assay_)
 list(TRANSFORM packages PREPEND assay_)
 install(TARGETS assay_cli ${libraries} ${packages} EXPORT assay_targets
-  RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
-  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-install(EXPORT assay_targets NAMESPACE assay:: DESTINATION "${package_dir}")
+  RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT assay
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT libassay-dev)
+install(EXPORT assay_targets NAMESPACE assay:: DESTINATION "${package_dir}" COMPONENT libassay-dev)
 
 # base/run_time_file.h searches these four paths.
-install(TARGETS assay_lockstep LIBRARY DESTINATION lib/assay)
-install(DIRECTORY metal/shader/ DESTINATION share/assay/shader PATTERN "*.py" EXCLUDE)
-install(DIRECTORY kernels/variants/ DESTINATION share/assay/variants)
-install(DIRECTORY fixtures/corpus/ DESTINATION share/assay/corpus FILES_MATCHING PATTERN "*.h5")
-install(DIRECTORY tools/cluster DESTINATION share/assay USE_SOURCE_PERMISSIONS)
+install(TARGETS assay_lockstep LIBRARY DESTINATION lib/assay COMPONENT assay)
+install(DIRECTORY metal/shader/ DESTINATION share/assay/shader COMPONENT assay PATTERN "*.py" EXCLUDE)
+install(DIRECTORY kernels/variants/ DESTINATION share/assay/variants COMPONENT assay)
+install(DIRECTORY fixtures/corpus/ DESTINATION share/assay/corpus COMPONENT assay FILES_MATCHING PATTERN "*.h5")
+install(DIRECTORY tools/cluster DESTINATION share/assay COMPONENT assay USE_SOURCE_PERMISSIONS)
 
-install(FILES README.md CHANGELOG.md CONTRIBUTING.md DESTINATION share/doc/assay)
-install(DIRECTORY docs DESTINATION share/doc/assay)
-install(DIRECTORY families DESTINATION share/doc/assay FILES_MATCHING PATTERN "*.md")
-install(FILES metal/README.md DESTINATION share/doc/assay/metal)
-install(FILES oracles/README.md DESTINATION share/doc/assay/oracles)
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md DESTINATION share/doc/assay COMPONENT assay)
+install(DIRECTORY docs DESTINATION share/doc/assay COMPONENT assay)
+install(DIRECTORY families DESTINATION share/doc/assay COMPONENT assay FILES_MATCHING PATTERN "*.md")
+install(FILES metal/README.md DESTINATION share/doc/assay/metal COMPONENT assay)
+install(FILES oracles/README.md DESTINATION share/doc/assay/oracles COMPONENT assay)
 # The complete example of docs/FAMILIES.md.
-install(DIRECTORY tests/consumer DESTINATION share/doc/assay/tests)
+install(DIRECTORY tests/consumer DESTINATION share/doc/assay/tests COMPONENT assay)
 
 # Two headers show HDF5, which stays inside.
-install(DIRECTORY base math metal kernels oracles fixtures families harness reports DESTINATION include/assay FILES_MATCHING PATTERN "*.h"
+install(DIRECTORY base math metal kernels oracles fixtures families harness reports DESTINATION include/assay COMPONENT libassay-dev FILES_MATCHING PATTERN "*.h"
   PATTERN shader EXCLUDE PATTERN pass EXCLUDE PATTERN variants EXCLUDE PATTERN hdf5_handle.h EXCLUDE PATTERN hdf5_reader.h EXCLUDE)
-install(FILES cli/program.h DESTINATION include/assay/cli)
+install(FILES cli/program.h DESTINATION include/assay/cli COMPONENT libassay-dev)
 
 # Last, after everything to which a link may lead has been installed.
 install(CODE "set(SOURCE \"${PROJECT_SOURCE_DIR}\")
 set(PREFIX \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
 set(DOCUMENTS \"\${PREFIX}/share/doc/assay\")
-include(\"${PROJECT_SOURCE_DIR}/cmake/install_documents.cmake\")")
+include(\"${PROJECT_SOURCE_DIR}/cmake/install_documents.cmake\")" COMPONENT assay)
 
 configure_package_config_file(cmake/assay-config.cmake.in "${PROJECT_BINARY_DIR}/assay-config.cmake" INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/assay-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/assay-config.cmake" "${PROJECT_BINARY_DIR}/assay-config-version.cmake"
-  cmake/assay_add_gate.cmake cmake/assay_gate_tests.cmake DESTINATION "${package_dir}")
+  cmake/assay_add_gate.cmake cmake/assay_gate_tests.cmake DESTINATION "${package_dir}" COMPONENT libassay-dev)

@@ -1,50 +1,8 @@
 // The ledger: a SQLite database of runs, with the verdict and the figures of every case, including those that passed.
 //
-// Schema, version 6 (PRAGMA user_version; application_id 0x41535359, "ASSY"):
-//
-//   run      id, started, finished (UTC, ISO 8601; NULL while it runs or if it was killed), command (for people to read),
-//            replay_options (up to version 3: the words of replay_word, in one line), version, machine, suite_seed, schedule ('': each
-//            case's own), selected (cases), stopped (0/1: ended before all cases had run), digest (hex), outside_limits (cases of the
-//            requested suites that [limits] excluded), policy, shard ("2/4"; '': the whole), selection (hash of the names of all
-//            selected cases, including those of other shards), build (hash of the program that judged), compiler, flags and toolchain
-//            (of the compiler of the kernels: its name and version; its options; a hash of it, our headers, the pass and the
-//            processor), writer (the process: "host/pid/start"), weaker_accuracy (selected cases whose variant declares a weaker
-//            storage), seal (hex: hash of the description, with the user's key)
-//   source   run, variant, file, digest   of the kernels: digest of the preprocessed source and the description
-//   note     run, rank (from 0), text     notes on the whole run: declared accuracies, borrowed kernels ...
-//   replay_word  run, rank (from 0), word   words after the case's name in a command that repeats a case
-//   verdict  run, name (the case, as it replays), ordinal (from 0, in the order of starting), variant, family, fixture, seed,
-//            axes (JSON object), status (NULL from the start of the case until its verdict), reason (up to version 3), schedules,
-//            is_internal, row_length, compared, above_bound, not_written, nans, infs, guard_violations, uninformative, distinct_expected,
-//            max_ratio, max_ratio_index, max_abs_error, max_rel_error, nmse, cosine, median_bound_ratio, digest (hex),
-//            threadgroups, meeting_points, collectives, divergent_collectives, matrix_multiplies, oracle_seconds, simulator_seconds,
-//            note (further text on the verdict; NULL until then), known (with status `known`: the findings, a line each),
-//            rounding_ratio, logic_ratio (with policy `shadow`: the largest parts of an error, in units of the respective bound),
-//            seal (hex: hash of everything that the ledger holds of the case and of the run's seal, with the user's key)
-//   worst    run, name, rank (from 0), element, expected, actual, bound, ratio, fault     elements of verdicts that did not pass
-//   stage    run, name, stage, is_judged, passed, reason (up to version 3, else ''), compared, max_ratio
-//   fault    run, name, stage ('': the verdict itself), rank (in the order of output), kind (harness/findings/fault.h), schedule
-//   fault_value  run, name, stage, rank, key, value     the values of a fault: "count", "place.line", "places[0].first"
-//   hazard   run, name, rank, kind, function, message, file, line (0: not known), second_file, second_line, count     since version 6 also
-//            remarks: the kinds that metal::is_defect() excludes
-//   cost     run, name, the figures of metal::Cost     with policy `checked`, which counts them
-//   finding  run, rank (from 0), variant, class, says, smallest, status, reason, replay, given, tried, failing, diff, seal (hex: hash of
-//   all
-//            that the ledger holds of the finding and of the run's seal, with the user's key)     causes that `--triage` found
-//   finding_line     run, rank, part ("case", "evidence", "where", "where_given", "hazard", "near"), place (from 0), text
-//   finding_fit      run, rank, place, class, says, explained, exact, unaffected     known mistakes that were compared
-//   finding_suspect  run, rank, place, file, line, why, excerpt     (harness/findings/finding_record.h has the meanings)
-//
-// Errors, bounds and ratios are in the units of the output; ratio = error / bound; a NaN is NULL. `axes` is for queries:
-//   SELECT axes->>'nwg', max(max_ratio) FROM verdict WHERE run = 7 GROUP BY 1;
-//   SELECT kind, count(*) FROM fault WHERE run = 7 AND stage = '' GROUP BY 1;
-//
-// Values that an older version did not store are NULL. Version 1 had neither note nor run.outside_limits and verdict.note. Version 2 had
-// neither source nor cost, nor the columns from run.policy and verdict.known on. Version 3 had neither fault nor replay_word. Version 4
-// had neither seals nor run.weaker_accuracy. Version 5 had no finding, and no remarks. Opening a file of an older version for writing
-// upgrades it to version 6 and keeps its runs;
-// opening it for reading leaves it unchanged. Seals are verified before a run is continued. A run that another user, or an older assay,
-// recorded can be read, reported and merged.
+// docs/LEDGER.md has its tables and columns; schema.cpp makes them, and a test compares both. Opening a file of an older version for
+// writing upgrades it and keeps its runs; opening it for reading leaves it unchanged. Values that an older version did not store are NULL.
+// Seals are verified before a run is continued. A run that another user, or an older assay, recorded can be read, reported and merged.
 // The file uses write-ahead logging: a verdict is stored once record() has returned, even if the process is killed afterwards.
 #pragma once
 

@@ -319,7 +319,7 @@ bool is_too_long(std::string_view text) {
 std::vector<Violation> check_source(std::string_view path, std::string_view text) { return SourceCheck(path).run(text); }
 
 std::vector<Violation> check_root(std::span<const std::string> directories) {
-  constexpr std::array<std::string_view, 4> kOther = {"cmake", "docs", "runners", "tools"};
+  constexpr std::array<std::string_view, 5> kOther = {"cmake", "docs", "python", "runners", "tools"};
   std::vector<Violation> violations;
   for (const std::string& directory : directories) {
     if (directory.starts_with('.') || directory.starts_with("build")) continue;
