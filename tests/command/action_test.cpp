@@ -100,6 +100,7 @@ class GitHubAction : public TestInFolder {
             {"inputs.triage", "false"},
             {"inputs.arguments", ""},
             {"inputs.name", "assay"},
+            {"github.event.pull_request.number", "12"},
             {"inputs.comment", "true"}};
   }
 
@@ -195,6 +196,15 @@ TEST_F(GitHubAction, BuildsOnceForEachSourceOfAssay) {
   EXPECT_NE(key(), before);
 
   EXPECT_EQ(execute("packages", inputs(), action).output, "assay install-deps\n");
+  fs::remove(folder_ / "bin/gh");
+  if (run_command("command -v gh").status != 0) {
+    for (const char* name : {"apt-get", "sudo"})
+      executable(std::string("#!/bin/sh\necho \"") + name + " $*\"\n", std::string("bin/") + name);
+    EXPECT_THAT(execute("packages", inputs(), action).output, EndsWith("apt-get install -q -y --no-install-recommends gh\n"));
+    Values push = inputs();
+    push["github.event.pull_request.number"] = "";
+    EXPECT_EQ(execute("packages", push, action).output, "assay install-deps\n") << "without a pull request nothing is commented";
+  }
   const Outcome build = execute("build", {}, action);
   EXPECT_EQ(build.output, action + ": cmake --preset release -DASSAY_TESTS=OFF -DASSAY_X86_64_V3=OFF\n" + action +
                               ": cmake --build build/release\n" + action + ": cmake --install build/release --prefix " +
