@@ -37,7 +37,7 @@ Annotation cause_annotation(const harness::FindingRecord& cause, const Places& p
                     .rule_says = fmt::format("Cause of failing cases that `assay triage` found: {}.", cause.kind),
                     .subject = cause.variant,
                     .title = fmt::format("{}: {}", cause.variant, headline_of(cause)),
-                    .message = fmt::format("{} of {} failing {} this cause\n", grouped(cause.cases.size()), plural(cause.failing, "case"),
+                    .message = fmt::format("{} of {} {} this cause\n", grouped(cause.cases.size()), plural(cause.failing, "failing case"),
                                            cause.cases.size() == 1 ? "has" : "have"),
                     .place = places.of(cause),
                     .related = {}};

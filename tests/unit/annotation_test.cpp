@@ -80,6 +80,7 @@ TEST(Annotations, OfACauseStandForTheFailuresThatItExplains) {
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].rule, "cause/wrong-sign");
   EXPECT_EQ(found[0].place, (metal::SourceLocation{"kernels/fwht/kernel.metal", 31}));
+  EXPECT_THAT(found[0].message, StartsWith("1 of 1 failing case has this cause\n"));
   EXPECT_THAT(found[0].message, HasSubstr("repaired by:\n--- a\n+++ b\n"));
   EXPECT_EQ(found[0].related.at(0).place.line, 40u);
   EXPECT_EQ(found[1].rule, "timeout");
