@@ -5,6 +5,8 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 
 #include "tests/command/workflow_steps.h"
 #include "tests/support/command.h"
@@ -211,6 +213,43 @@ TEST_F(GitHubAction, BuildsOnceForEachSourceOfAssay) {
                               (folder_ / "home/.assay-action").string() + "\n");
   executable("#!/bin/sh\nexit 3\n", "bin/cmake");
   EXPECT_EQ(execute("build", {}, action).status, 3);
+}
+
+// What stands between "{{ <context>." and the next blank or bracket, all over a file.
+std::set<std::string> names_in(const std::string& text, const std::string& context) {
+  std::set<std::string> names;
+  const std::regex name(context + R"(\.([a-z-]+))");
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), name); it != std::sregex_iterator(); ++it) names.insert((*it)[1]);
+  return names;
+}
+
+TEST_F(GitHubAction, ItsInputsAreThoseThatAreUsedAndDocumented) {
+  const std::string action = read_file(kRoot / "action.yml");
+  const auto keys = [&](const std::string& from, const std::string& to) {
+    std::set<std::string> names;
+    std::istringstream lines(action.substr(action.find(from), action.find(to) - action.find(from)));
+    static const std::regex key("  ([a-z]+):");
+    std::smatch found;
+    for (std::string line; std::getline(lines, line);) {
+      if (std::regex_match(line, found, key)) names.insert(found[1]);
+    }
+    return names;
+  };
+  const std::set<std::string> declared = keys("\ninputs:", "\noutputs:");
+  EXPECT_EQ(names_in(action, "inputs"), declared);
+  const std::string document = read_file(kRoot / "docs/PULL_REQUESTS.md");
+  for (const std::string& name : declared) EXPECT_THAT(document, HasSubstr("`" + name + "`"));
+
+  const std::string example = read_file(kRoot / "docs/examples/pull-request-github-actions.yml");
+  std::size_t uses = 0;
+  for (const WorkflowStep& one : workflow_steps(example)) {
+    if (!one.uses.starts_with("OWNER/assay@")) continue;
+    ++uses;
+    for (const auto& [name, value] : one.inputs) EXPECT_TRUE(declared.contains(name)) << name;
+    EXPECT_TRUE(one.inputs.contains("kernel"));
+  }
+  EXPECT_EQ(uses, 1u);
+  EXPECT_THAT(keys("\noutputs:", "\nruns:"), IsSupersetOf(names_in(example, "steps.assay.outputs")));
 }
 
 // Only the step that comments sees the token, and steps after a failed one are those that tell of it.

@@ -40,8 +40,8 @@ std::vector<WorkflowStep> workflow_steps(std::string_view yaml) {
     if (!block.empty() && (blanks == std::string::npos || blanks > indent)) {
       if (block == "run") {
         steps.back().script += (line.size() > indent + 2 ? line.substr(indent + 2) : "") + "\n";
-      } else if (const Line entry = parsed(line); block == "env" && blanks != std::string::npos) {
-        steps.back().environment[entry.key] = entry.value;
+      } else if (const Line entry = parsed(line); blanks != std::string::npos) {
+        (block == "env" ? steps.back().environment : steps.back().inputs)[entry.key] = entry.value;
       }
       continue;
     }
