@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <system_error>
 
 #include "cli/files.h"
 #include "cli/say.h"
@@ -11,7 +12,9 @@ namespace assay::cli {
 
 reports::ReportContext report_context(const std::string& file) {
   const char* const workspace = std::getenv("GITHUB_WORKSPACE");
-  return {reports::SourceRoot::around(file, workspace == nullptr ? "" : workspace, std::filesystem::current_path()), ASSAY_VERSION};
+  std::error_code error;  // a folder that is gone has no path, and a report needs none
+  const std::filesystem::path current = std::filesystem::current_path(error);
+  return {reports::SourceRoot::around(file, workspace == nullptr ? "" : workspace, current), ASSAY_VERSION};
 }
 
 reports::ReportContext report_context(const harness::RunRecord& run) {
