@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/compile_ptx.h"
 #include "cli/options.h"
+#include "cli/report_files.h"
 #include "cli/say.h"
 #include "cli/workspace.h"
 #include "families/registry.h"
@@ -34,6 +35,7 @@ struct CompileOptions {
   std::vector<std::string> functions;  // globs
   bool listing = false;
   bool json = false;
+  std::string format = "text";
   std::string target = "cpu";
   PtxListing ptx;
 };
@@ -102,7 +104,9 @@ int compile(const CompileOptions& options) {
   compilation.is_listing = options.listing;
   harness::Libraries libraries(false);
   const bool is_ptx = options.target == "ptx";
-  if (is_ptx && (options.json || options.listing)) throw std::invalid_argument("--target ptx: neither with --json nor with --listing");
+  const reports::Format& format = reports::find_format(options.json ? "json" : options.format);
+  if (is_ptx && (format.name != "text" || options.listing))
+    throw std::invalid_argument("--target ptx: neither with --json or --format nor with --listing");
   if (!is_ptx && !options.ptx.is_default()) throw std::invalid_argument("--output, --math and --lockstep need --target ptx");
   bool is_complete = true;
   for (const std::vector<std::string>& configuration : configurations_of(subject)) {
@@ -122,7 +126,7 @@ int compile(const CompileOptions& options) {
     throw std::invalid_argument(fmt::format("--function: {} has no function of that name", options.file));
   compilation.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const bool is_told = is_ptx && compilation.is_sound();
-  if (!is_told) say("{}", options.json ? reports::compilation_json(compilation) : reports::compilation_text(compilation));
+  if (!is_told) say_report(format, format.of_compilation(compilation, report_context(options.file)));
   return compilation.is_sound() && is_complete ? kExitPassed : kExitFailed;
 }
 
@@ -140,7 +144,8 @@ void add_compile(CLI::App& app, Action& action) {
                  "Value of a function constant, by name or index; may be repeated. A missing constant gets a placeholder value");
   add_repeatable(*command, "--function", options->functions, "GLOB", "Only functions whose name matches the glob; may be repeated");
   command->add_flag("--listing", options->listing, "Print only names, locations and declarations; compile nothing");
-  command->add_flag("--json", options->json, "Print one JSON document (docs/compile.schema.json)");
+  add_format(*command, options->format, &reports::Format::of_compilation);
+  command->add_flag("--json", options->json, "The same as --format json: one document (docs/compile.schema.json)");
   command
       ->add_option("--target", options->target,
                    "cpu (the simulator), or ptx: assembly for NVIDIA GPUs, with threadgroup memory per function")
@@ -155,6 +160,7 @@ void add_compile(CLI::App& app, Action& action) {
   assay compile mine.metal
   assay compile mine.metal -I include -D TILE=32 --metal-version 3.1 --constant has_mask=true
   assay compile mine.metal --function 'gemv_*' --json
+  assay compile mine.metal --format github   in a job: annotates the lines of errors
   assay compile mine.metal --listing         only lists the functions, at once
   assay compile mine.metal --target ptx -o ptx
 

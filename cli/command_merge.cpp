@@ -11,6 +11,7 @@
 #include "cli/files.h"
 #include "cli/options.h"
 #include "cli/recording.h"
+#include "cli/report_files.h"
 #include "cli/run_reference.h"
 #include "cli/say.h"
 #include "cli/watch.h"
@@ -22,7 +23,7 @@ namespace {
 struct MergeOptions {
   std::vector<std::string> shards;
   std::string again;  // a file to write
-  Options common;     // --ledger, --junit, --html
+  Options common;     // --ledger and reports
 };
 
 // "2,5-7": as `sbatch --array` and people write it.

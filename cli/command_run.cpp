@@ -23,6 +23,7 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/recording.h"
+#include "cli/report_files.h"
 #include "cli/run.h"
 #include "cli/say.h"
 #include "cli/storage.h"
@@ -33,6 +34,7 @@
 #include "harness/execute/execute.h"
 #include "harness/findings/digests.h"
 #include "harness/findings/fault_text.h"
+#include "metal/errors.h"
 #include "reports/beyond.h"
 #include "reports/figures.h"
 #include "reports/shared_by_failures.h"
@@ -217,8 +219,7 @@ void add_run_triage(CLI::App& command, Options& options) {
       "class, source line and repair");
 }
 
-int run_selection(const Options& asked, const std::vector<std::string>& words) {
-  const Options options = with_strict_policy(asked);
+int prepare_and_run(const Options& options, const std::vector<std::string>& words) {
   if (options.triage && options.device != Options{}.device)
     throw std::invalid_argument(
         fmt::format("--triage makes no sense with --device {}: causes are searched for on the simulator", options.device));
@@ -245,6 +246,16 @@ int run_selection(const Options& asked, const std::vector<std::string>& words) {
   use_device(chosen, preparing, running, cases.size(), workspace.notes);
   const harness::Workbench workbench(workspace.catalogue, cases, preparing);
   return run_prepared(options, workspace, workbench, running, interrupt);
+}
+
+int run_selection(const Options& asked, const std::vector<std::string>& words) {
+  const Options options = with_strict_policy(asked);
+  try {
+    return prepare_and_run(options, words);
+  } catch (const metal::CompileError& error) {
+    write_reports(options, error);
+    throw;
+  }
 }
 
 }  // namespace

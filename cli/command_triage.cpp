@@ -16,6 +16,7 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/recording.h"
+#include "cli/report_files.h"
 #include "cli/run_reference.h"
 #include "cli/say.h"
 #include "cli/watch.h"
@@ -37,6 +38,7 @@ struct TriageCommand {
   std::vector<std::string> against;
   std::string output;
   bool json = false;
+  std::string format = "markdown";
   bool is_fast = false;
   std::size_t most_findings = harness::TriageOptions{}.most_findings;
   double minimise_seconds = harness::TriageOptions{}.minimise_budget.count();
@@ -99,13 +101,14 @@ void look_closer(Workspace& workspace, Options& options, harness::RunOptions& ru
   workspace.notes.emplace_back("no output element is wrong; the following findings come from policy checked");
 }
 
-// Says or writes what was found: pages one after the other as they are done, or one document at the end.
+// Says or writes what was found: pages of Markdown one after the other as they are done, or one document at the end.
 class Output {
  public:
-  Output(const TriageCommand& command, const Workspace& workspace) : command_(command), workspace_(workspace) {}
+  Output(const TriageCommand& command, const Workspace& workspace)
+      : command_(command), workspace_(workspace), format_(reports::find_format(command.json ? "json" : command.format)) {}
 
   void add(reports::TriagedVariant found) {
-    if (command_.json) {
+    if (is_document()) {
       variants_.push_back(std::move(found));
       return;
     }
@@ -115,7 +118,7 @@ class Output {
     text_ += page;
   }
   void nothing_failed(const std::vector<std::string>& remarks) {
-    if (command_.json) {
+    if (is_document()) {
       finish(remarks);
       return;
     }
@@ -124,13 +127,20 @@ class Output {
     for (const std::string& remark : remarks) say("remark: {}\n", remark);
   }
   void finish(const std::vector<std::string>& remarks) {
-    if (command_.json) say("{}", text_ = reports::triage_json(variants_, workspace_.notes, remarks));
-    if (!command_.output.empty()) write_file(command_.output, text_);
+    if (is_document()) {
+      const std::string file = variants_.empty() ? command_.options.kernel : variants_.front().page.source_file;
+      text_ = format_.of_triage({variants_, workspace_.notes, remarks}, report_context(file));
+      say_report(format_, text_);
+    }
+    if (!command_.output.empty()) write_report(command_.output, format_, text_);
   }
 
  private:
+  [[nodiscard]] bool is_document() const { return format_.name != "markdown"; }
+
   const TriageCommand& command_;
   const Workspace& workspace_;
+  const reports::Format& format_;
   std::vector<reports::TriagedVariant> variants_;
   std::string text_;
 };
@@ -214,7 +224,8 @@ void add_triage(CLI::App& app, Action& action) {
   app_command->add_flag(
       "--fast", command->is_fast,
       "Only what needs no edited kernel: cases, places, hazards, tables of constants, classes, lines of hazards and tables");
-  app_command->add_flag("--json", command->json, "Print one JSON document in place of Markdown (docs/triage.schema.json)");
+  add_format(*app_command, command->format, &reports::Format::of_triage);
+  app_command->add_flag("--json", command->json, "The same as --format json: one document (docs/triage.schema.json)");
   app_command->add_option("-o,--output", command->output, "Also write the page to a file")->type_name("FILE");
   add_selection(*app_command, command->options);
   add_execution(*app_command, command->options);

@@ -23,15 +23,19 @@ void require_no_link(const std::filesystem::path& file) {
     throw std::invalid_argument(fmt::format("{} is a link, through which nothing is written: name the file itself", file.string()));
 }
 
-}  // namespace
-
-void write_file(const std::filesystem::path& file, const std::string& text) {
+void replace_file(const std::filesystem::path& file, const std::string& safe) {
   require_no_link(file);
   std::ofstream stream(file, std::ios::binary | std::ios::trunc);
-  stream << printable(text);
+  stream << safe;
   stream.close();
   if (!stream) refuse(file);
 }
+
+}  // namespace
+
+void write_file(const std::filesystem::path& file, const std::string& text) { replace_file(file, printable(text)); }
+
+void write_annotations(const std::filesystem::path& file, const std::string& text) { replace_file(file, printable_annotations(text)); }
 
 void require_writable(const std::filesystem::path& file) {
   if (!file.empty()) require_no_link(file);

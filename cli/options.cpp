@@ -15,6 +15,7 @@
 #include "base/sandbox.h"
 #include "base/text.h"
 #include "oracles/arithmetic.h"
+#include "reports/formats.h"
 
 namespace assay::cli {
 
@@ -249,8 +250,11 @@ void add_recording(CLI::App& command, Options& options) {
 }
 
 void add_reports(CLI::App& command, Options& options) {
-  command.add_option("--junit", options.junit, "Write a JUnit report of the whole run")->type_name("FILE");
-  command.add_option("--html", options.html, "Write the report as one HTML page that needs no network")->type_name("FILE");
+  for (const reports::Format& format : reports::formats()) {
+    if (format.file.empty()) continue;
+    const std::string name(format.name);
+    command.add_option("--" + name, options.reports[name], std::string(format.file))->type_name("FILE");
+  }
 }
 
 std::string random_seed_note(const Options& options) {

@@ -54,7 +54,7 @@ struct Options {
   bool triage = false;                             // search for the causes of failures at the end of a run
   bool estimate = false;                           // print what the selection costs, and run nothing
   std::string ledger;                              // a file, or "none"; empty: the user's own
-  std::string junit, html;                         // files to write; empty: none
+  std::map<std::string, std::string> reports;      // file to write by the name of its format; empty: none
   std::string expected_digests, recorded_digests;  // files to compare with and to write; empty: none
   bool resume = false;
   std::map<std::string, OwnKernel, std::less<>> own_kernels;  // by the variant's name in this run; only for assay compare, which has two
@@ -87,7 +87,7 @@ void add_running(CLI::App& command, Options& options);
 void add_ledger(CLI::App& command, Options& options);
 // Options for recording: --ledger, --resume, digests, and reports.
 void add_recording(CLI::App& command, Options& options);
-// Options for report files: --junit, --html.
+// Options for report files: --junit, --html ... (reports/formats.h).
 void add_reports(CLI::App& command, Options& options);
 
 // An option that may be repeated, with one value each time.

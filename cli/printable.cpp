@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/text.h"
+
 namespace assay::cli {
 namespace {
 
@@ -71,6 +73,19 @@ std::string printable(std::string_view text) {
     }
     is_at_start = next.code == '\n' || (is_at_start && next.bytes != 0 && is_blank(next.code));
     at += std::max<std::size_t>(next.bytes, 1);
+  }
+  return result;
+}
+
+std::string printable_annotations(std::string_view text) {
+  constexpr std::array<std::string_view, 3> kCommands = {"::error ", "::warning ", "::notice "};
+  std::string result;
+  for (const std::string_view line : base::lines_of(text)) {
+    const auto* const command = std::ranges::find_if(kCommands, [&](std::string_view it) { return line.starts_with(it); });
+    const std::string_view kept = command == kCommands.end() ? std::string_view() : *command;
+    // Behind the command, the rest is no start of a line.
+    result += kept.empty() ? printable(line) : std::string(kept) + printable("." + std::string(line.substr(kept.size()))).substr(1);
+    result += '\n';
   }
   return result;
 }

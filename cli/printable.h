@@ -13,4 +13,8 @@ namespace assay::cli {
 // Inside of a JSON text all of these have the same meaning as before, because JSON has no other control characters.
 [[nodiscard]] std::string printable(std::string_view text);
 
+// The same for lines of annotations (reports/github.h): "::error ", "::warning " and "::notice " at the start of a line stay commands, and
+// nothing else does.
+[[nodiscard]] std::string printable_annotations(std::string_view text);
+
 }  // namespace assay::cli

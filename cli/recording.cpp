@@ -14,7 +14,7 @@
 
 #include "base/hash.h"
 #include "base/program_build.h"
-#include "cli/files.h"
+#include "cli/report_files.h"
 #include "cli/say.h"
 #include "cli/workspace.h"
 #include "harness/ledger/comparable.h"
@@ -22,8 +22,6 @@
 #include "kernels/variant.h"
 #include "metal/compile/compiler.h"
 #include "reports/figures.h"
-#include "reports/html.h"
-#include "reports/junit.h"
 #include "reports/replay.h"
 #include "reports/robustness.h"
 
@@ -81,11 +79,6 @@ std::string command_line() {
   return harness::shell_line(words);
 }
 
-void write_reports(const Options& options, const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases) {
-  if (!options.junit.empty()) write_file(options.junit, reports::junit(run, cases));
-  if (!options.html.empty()) write_file(options.html, reports::html(run, cases));
-}
-
 std::string excused_line(const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases) {
   const std::string text = reports::excused_text(reports::count_excused(run, cases));
   return text.empty() ? text : fmt::format("excused: {}\n", text);
@@ -107,10 +100,7 @@ Recording::Recording(const Options& options, const harness::Selection& selection
                      std::vector<std::string> notes)
     : options_(options), ledger_(open_ledger(options.ledger)) {
   if (options.resume && options.ledger == "none") throw std::invalid_argument("--resume needs a ledger, but --ledger none keeps none");
-  // Fails early if a report cannot be written; a report of an earlier run must not be mistaken for this one.
-  for (const std::string& file : {options.junit, options.html}) {
-    if (!file.empty()) write_file(file, "");
-  }
+  empty_reports(options);
   harness::RunDescription description = {
       .command = command_line(),
       .replay_options = replay_options(options),

@@ -21,7 +21,7 @@ class Recording {
  public:
   // Opens the ledger of --ledger, else the user's default. Uses one in memory for `--ledger none`, and, with a note on stderr, if the
   // default ledger cannot be written. Every report prints `notes`. With --resume, continues a run of the same cases if there is one. Throws
-  // before anything runs: harness::LedgerError if --ledger cannot be used, std::invalid_argument if --junit or --html cannot be written or
+  // before anything runs: harness::LedgerError if --ledger cannot be used, std::invalid_argument if a report cannot be written or
   // the run to resume is not comparable.
   Recording(const Options& options, const harness::Selection& selection, const harness::Workbench& workbench,
             std::vector<std::string> notes);
@@ -33,11 +33,11 @@ class Recording {
   // Records what run_cases() reports, then forwards it to `next`.
   [[nodiscard]] harness::Recorder recorder(harness::RunListener& next) { return {ledger_, run_, next}; }
 
-  // Finishes the run in the ledger and writes --junit and --html. Returns the summary of the whole run, including verdicts of an earlier
+  // Finishes the run in the ledger and writes the reports. Returns the summary of the whole run, including verdicts of an earlier
   // process if it was resumed.
   [[nodiscard]] harness::Summary finish(const harness::Summary& summary);
 
-  // Stores what triage found, and writes --junit and --html again, with the causes.
+  // Stores what triage found, and writes the reports again, with the causes.
   void record_findings(const std::vector<harness::FindingRecord>& findings);
 
   // What happened to the ledger while the run went on: a sentence; empty if nothing. Known after finish().
@@ -65,9 +65,6 @@ class Recording {
 
 // The command line of this process, quoted for a shell.
 [[nodiscard]] std::string command_line();
-
-// Writes the reports that the options request.
-void write_reports(const Options& options, const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases);
 
 // The command that repeats the first failing case of a run; empty if none failed.
 [[nodiscard]] std::string first_replay(const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases);

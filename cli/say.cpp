@@ -1,14 +1,21 @@
 // Writes text to a stream, made printable.
 #include "cli/say.h"
 
+#include <string>
+
 #include "cli/printable.h"
 
 namespace assay::cli {
 
-void put(std::FILE* stream, std::string_view text) {
-  const std::string safe = printable(text);
-  std::fwrite(safe.data(), 1, safe.size(), stream);
-}
+namespace {
+
+void put_safe(std::FILE* stream, const std::string& safe) { std::fwrite(safe.data(), 1, safe.size(), stream); }
+
+}  // namespace
+
+void put(std::FILE* stream, std::string_view text) { put_safe(stream, printable(text)); }
+
+void put_annotations(std::FILE* stream, std::string_view text) { put_safe(stream, printable_annotations(text)); }
 
 void clear_line(std::FILE* stream) { std::fputs("\r\033[K", stream); }
 

@@ -13,6 +13,9 @@ namespace assay::cli {
 // write is seen in std::ferror(stream).
 void put(std::FILE* stream, std::string_view text);
 
+// Writes printable_annotations(text).
+void put_annotations(std::FILE* stream, std::string_view text);
+
 template <typename... Values>
 void say(std::FILE* stream, fmt::format_string<Values...> format, Values&&... values) {
   put(stream, fmt::format(format, std::forward<Values>(values)...));

@@ -1,4 +1,4 @@
-// The kernels of a compiled file: as a table for people and as JSON (docs/compile.schema.json).
+// The kernels of a compiled file: as a table for people, as JSON (docs/compile.schema.json), JUnit and Markdown.
 #pragma once
 
 #include <string>
@@ -6,6 +6,7 @@
 
 #include "harness/prepare/family_fit.h"
 #include "harness/prepare/inspection.h"
+#include "reports/source_root.h"
 
 namespace assay::reports {
 
@@ -40,5 +41,11 @@ struct Compilation {
 [[nodiscard]] std::string compilation_text(const Compilation& compilation);
 
 [[nodiscard]] std::string compilation_json(const Compilation& compilation);
+
+// JUnit: a testcase per function, with its file and line, and one for what compiles no function at all.
+[[nodiscard]] std::string compilation_junit(const Compilation& compilation, const SourceRoot& root);
+
+// For the summary of a job or a comment: the errors, at most ten. Text of the source contains no markup.
+[[nodiscard]] std::string compilation_markdown(const Compilation& compilation, const SourceRoot& root);
 
 }  // namespace assay::reports

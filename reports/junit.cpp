@@ -15,6 +15,7 @@
 #include "reports/executed_on.h"
 #include "reports/figures.h"
 #include "reports/grouped.h"
+#include "reports/places.h"
 #include "reports/replay.h"
 #include "reports/robustness.h"
 #include "reports/run_findings.h"
@@ -122,10 +123,16 @@ void append_result(pugi::xml_node testcase, const char* element, const harness::
   if (record.status != Status::skipped) result.append_child(pugi::node_pcdata).set_value(clean_text(details(run, record)).c_str());
 }
 
-void append_case(pugi::xml_node suite, const harness::RunRecord& run, const CaseRecord& record) {
+void append_place(pugi::xml_node testcase, const metal::SourceLocation& place) {
+  if (!place.file.empty()) testcase.append_attribute("file") = clean_text(place.file).c_str();
+  if (!place.file.empty() && place.line != 0) testcase.append_attribute("line") = place.line;
+}
+
+void append_case(pugi::xml_node suite, const harness::RunRecord& run, const CaseRecord& record, const Places& places) {
   pugi::xml_node testcase = suite.append_child("testcase");
   testcase.append_attribute("classname") = clean_text(record.family + "." + record.variant).c_str();
   testcase.append_attribute("name") = clean_text(record.name).c_str();
+  append_place(testcase, counts_as_failure(record) ? places.of(record) : places.of_source(record.variant));
   testcase.append_attribute("time") = fmt::format("{:.6f}", seconds_of(record)).c_str();
   if (const char* element = element_of(record); *element != '\0') append_result(testcase, element, run, record);
   if (!record.notes.empty())
@@ -134,7 +141,8 @@ void append_case(pugi::xml_node suite, const harness::RunRecord& run, const Case
 
 }  // namespace
 
-std::string junit(const harness::RunRecord& run, std::span<const CaseRecord> cases) {
+std::string junit(const harness::RunRecord& run, std::span<const CaseRecord> cases, const SourceRoot& root) {
+  const Places places(run, root);
   std::vector<std::string> families;
   Counts all;
   for (const CaseRecord& record : cases) {
@@ -150,11 +158,11 @@ std::string junit(const harness::RunRecord& run, std::span<const CaseRecord> cas
   pugi::xml_node declaration = document.append_child(pugi::node_declaration);
   declaration.append_attribute("version") = "1.0";
   declaration.append_attribute("encoding") = "UTF-8";
-  pugi::xml_node root = document.append_child("testsuites");
-  root.append_attribute("name") = "assay";
-  all.write(root);
+  pugi::xml_node suites = document.append_child("testsuites");
+  suites.append_attribute("name") = "assay";
+  all.write(suites);
   for (const std::string& family : families) {
-    pugi::xml_node suite = root.append_child("testsuite");
+    pugi::xml_node suite = suites.append_child("testsuite");
     suite.append_attribute("name") = clean_text(family).c_str();
     Counts counts;
     RunElements elements;
@@ -177,10 +185,10 @@ std::string junit(const harness::RunRecord& run, std::span<const CaseRecord> cas
     if (const std::string text = robustness_text(run, cases); !text.empty()) append_property(properties, "fast math, the whole run", text);
     for (const std::string& note : run.description.notes) append_property(properties, "note", note);
     for (const CaseRecord& record : cases) {
-      if (record.family == family) append_case(suite, run, record);
+      if (record.family == family) append_case(suite, run, record, places);
     }
   }
-  if (!missing.empty()) append_missing(root, run, missing);
+  if (!missing.empty()) append_missing(suites, run, missing);
   std::ostringstream stream;
   document.save(stream, "  ");
   return stream.str();

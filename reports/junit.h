@@ -7,6 +7,8 @@
 //                      stopped is never green
 //   everything else    <failure type=status message="reason">, the worst elements and the replay line as text
 //
+// A testcase has the file of its kernel, and a failing one the line, if a check or triage found one.
+//
 // The properties of each testsuite apply to the run: where and how it was executed, its notes, the number of cases that [limits] excludes,
 // and the number of compared elements of the suite. Other details of a verdict are in its <system-out>.
 #pragma once
@@ -15,10 +17,11 @@
 #include <string>
 
 #include "harness/ledger/ledger.h"
+#include "reports/source_root.h"
 
 namespace assay::reports {
 
 // Returns UTF-8; characters that XML does not allow (control characters, U+FFFE, U+FFFF, invalid bytes) become U+FFFD.
-[[nodiscard]] std::string junit(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases);
+[[nodiscard]] std::string junit(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases, const SourceRoot& root);
 
 }  // namespace assay::reports

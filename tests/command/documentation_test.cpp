@@ -10,12 +10,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/user_key.h"
 #include "tests/command/console_document.h"
+#include "tests/command/workflow_steps.h"
 #include "tests/support/files.h"
 
 namespace assay::tests {
@@ -172,26 +172,11 @@ TEST(DocumentationCommands, AreInTheDocumentsThatPeopleFollow) {
   EXPECT_THAT(documents_with_commands(), ::testing::IsSupersetOf({"README.md", "docs/CI.md", "docs/COMMANDS.md", "docs/TUTORIAL.md"}));
 }
 
-// The steps of a workflow whose names begin with "assay:", in order: what stands, indented, behind `run: |`.
+// The scripts of the steps of a workflow whose names begin with "assay:", in order.
 std::vector<DocumentStep> assay_steps(const std::string& workflow) {
   std::vector<DocumentStep> steps;
-  std::istringstream stream(workflow);
-  std::size_t number = 0, indent = 0;
-  bool is_ours = false, is_run = false;
-  for (std::string line; std::getline(stream, line);) {
-    ++number;
-    const std::size_t column = std::min(line.find_first_not_of(' '), line.size());
-    if (is_run && column > indent) {
-      steps.back().command += line.substr(indent + 2) + "\n";
-      continue;
-    }
-    is_run = false;
-    if (line.substr(column).starts_with("- ")) is_ours = line.find("name: \"assay:") != std::string::npos;
-    if (is_ours && line.substr(column) == "run: |") {
-      is_run = true;
-      indent = column;
-      steps.push_back({.line = number});
-    }
+  for (const WorkflowStep& step : workflow_steps(workflow)) {
+    if (step.name.starts_with("assay:")) steps.push_back({.line = step.line, .command = step.script});
   }
   return steps;
 }

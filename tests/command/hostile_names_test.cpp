@@ -155,6 +155,7 @@ TEST_F(HostileNames, InEveryReport) {
     const std::string text = check("report --format " + format + " --ledger " + ledger, 0, "mine");
     if (format == "json") EXPECT_TRUE(nlohmann::json::accept(text));
   }
+  EXPECT_TRUE(nlohmann::json::accept(check("report --format sarif --ledger " + ledger, 0, "2.1.0")));
   check("history --ledger " + ledger, 0, "2/2");
   check("report --list --ledger " + ledger, 0, "2");
   check("triage --minimise-seconds 1 --repair-seconds 0 --ledger " + ledger, 1, "Triage of");

@@ -11,6 +11,7 @@
 #include "harness/ledger/ledger.h"
 #include "harness/ledger/merge.h"
 #include "reports/difference.h"
+#include "reports/formats.h"
 #include "reports/history.h"
 #include "reports/junit.h"
 #include "reports/page_data.h"
@@ -28,7 +29,9 @@ void render(const harness::RunRecord& run, const std::vector<harness::CaseRecord
       static_cast<void>(reports::run_json(run, cases));
       break;
     case 1:
-      static_cast<void>(reports::junit(run, cases));
+      static_cast<void>(reports::junit(run, cases, reports::SourceRoot("/")));
+      static_cast<void>(reports::find_format("sarif").of_run(run, cases, {reports::SourceRoot("/"), "0"}));
+      static_cast<void>(reports::find_format("github").of_run(run, cases, {reports::SourceRoot("/"), "0"}));
       break;
     case 2:
       require(reports::run_markdown(run, cases).size() <= reports::kLongestMarkdown, "the summary is as short as it promises");

@@ -66,7 +66,7 @@ class LedgerHostile : public ::testing::Test {
     for (const RunRecord& run : ledger.runs()) {
       const std::vector<CaseRecord> cases = ledger.cases(run.id);
       static_cast<void>(ledger.run(run.id));
-      static_cast<void>(reports::junit(run, cases));
+      static_cast<void>(reports::junit(run, cases, reports::SourceRoot("/")));
       static_cast<void>(reports::run_json(run, cases));
       static_cast<void>(reports::run_markdown(run, cases));
       static_cast<void>(reports::page_data(run, cases));

@@ -23,10 +23,12 @@ using tests::record;
 using tests::some_cases;
 using tests::some_run;
 
-TEST(JUnit, IsTheGoldenFile) { tests::expect_golden("junit.xml", junit(some_run(), some_cases())); }
+TEST(JUnit, IsTheGoldenFile) {
+  tests::expect_golden("junit.xml", junit(some_run(), some_cases(), SourceRoot(std::filesystem::current_path())));
+}
 
 TEST(JUnit, CountsAndReplaysAsAReaderSeesThem) {
-  const std::string text = junit(some_run(), some_cases());
+  const std::string text = junit(some_run(), some_cases(), SourceRoot("/"));
   pugi::xml_document document;
   ASSERT_TRUE(document.load_string(text.c_str()));
   const pugi::xml_node root = document.child("testsuites");
@@ -45,7 +47,7 @@ TEST(JUnit, SaysNothingOfLimitsAndNotesThatThereAreNot) {
   harness::RunRecord run = some_run();
   run.description.outside_limits = 0;
   run.description.notes.clear();
-  const std::string text = junit(run, some_cases());
+  const std::string text = junit(run, some_cases(), SourceRoot("/"));
   EXPECT_THAT(text, Not(HasSubstr("the limits")));
   EXPECT_THAT(text, Not(HasSubstr("name=\"note\"")));
 }
@@ -54,7 +56,7 @@ TEST(JUnit, SurvivesTextThatXmlCannotHold) {
   std::vector<CaseRecord> cases = some_cases();
   constexpr char text_before[] = "nul \0 bell \a latin \xE9 overlong \xC0\xAF surrogate \xED\xA0\x80 cut \xE2\x82";
   cases[1].faults = {harness::fault::Told{std::string(text_before, sizeof(text_before) - 1) + " good \xE2\x82\xAC"}};
-  const std::string text = junit(some_run(), cases);
+  const std::string text = junit(some_run(), cases, SourceRoot("/"));
   pugi::xml_document document;
   ASSERT_TRUE(document.load_buffer(text.data(), text.size()));
   const std::string message = document.child("testsuites")
@@ -71,7 +73,7 @@ TEST(JUnit, HoldsNoTextThatXmlForbidsWhereverItStands) {
   run.started = std::string("20\x01 26\"<", 7);
   std::vector<CaseRecord> cases = some_cases();
   cases[1].faults = {harness::fault::Told{"not a character: \xEF\xBF\xBE \xEF\xBF\xBF"}};
-  const std::string text = junit(run, cases);
+  const std::string text = junit(run, cases, SourceRoot("/"));
   for (const char* forbidden : {"\x01", "&#01;", "&#x01;", "&#1;", "\xEF\xBF\xBE", "\xEF\xBF\xBF"})
     EXPECT_THAT(text, Not(HasSubstr(forbidden)));
 }
@@ -83,7 +85,7 @@ TEST(JUnit, CasesThatNeverStartedAreAnError) {
   run.failures = 0;
   const std::vector<CaseRecord> cases = {some_cases()[0]};
   pugi::xml_document document;
-  ASSERT_TRUE(document.load_string(junit(run, cases).c_str()));
+  ASSERT_TRUE(document.load_string(junit(run, cases, SourceRoot("/")).c_str()));
   pugi::xml_node root = document.child("testsuites");
   EXPECT_EQ(root.attribute("tests").as_int(), 2);
   EXPECT_EQ(root.attribute("errors").as_int(), 1);
@@ -93,24 +95,24 @@ TEST(JUnit, CasesThatNeverStartedAreAnError) {
   // Killed while a case ran, which has no time then.
   std::vector<CaseRecord> killed = {some_cases()[5]};
   killed[0].oracle_seconds = killed[0].simulator_seconds = NAN;
-  ASSERT_TRUE(document.load_string(junit(run, killed).c_str()));
+  ASSERT_TRUE(document.load_string(junit(run, killed, SourceRoot("/")).c_str()));
   EXPECT_EQ(document.child("testsuites").attribute("errors").as_int(), 2);
   EXPECT_STREQ(document.child("testsuites").attribute("time").value(), "0.000000");
   // Nothing at all was run.
-  ASSERT_TRUE(document.load_string(junit(run, {}).c_str()));
+  ASSERT_TRUE(document.load_string(junit(run, {}, SourceRoot("/")).c_str()));
   EXPECT_EQ(document.child("testsuites").attribute("errors").as_int(), 1);
   // Merged of some of its shards.
   run.description.selected = 1;
-  EXPECT_THAT(junit(run, cases), HasSubstr("errors=\"0\""));
+  EXPECT_THAT(junit(run, cases, SourceRoot("/")), HasSubstr("errors=\"0\""));
   run.stopped = true;
-  EXPECT_THAT(junit(run, cases), HasSubstr("the run was stopped before every case had run"));
+  EXPECT_THAT(junit(run, cases, SourceRoot("/")), HasSubstr("the run was stopped before every case had run"));
 }
 
 TEST(JUnit, WhatWasNeverWrittenHasNoValue) {
   std::vector<CaseRecord> cases = some_cases();
   cases[1].judgement.worst = {{3, 0.5, NAN, 0.00625, INFINITY, harness::ElementFault::not_written},
                               {2, 0.5, NAN, 0.00625, INFINITY, harness::ElementFault::nan}};
-  const std::string text = junit(some_run(), cases);
+  const std::string text = junit(some_run(), cases, SourceRoot("/"));
   EXPECT_THAT(text, HasSubstr("coordinate 1: expected 0.5, never written, bound 0.00625, error/bound inf"));
   EXPECT_THAT(text, HasSubstr("coordinate 0: expected 0.5, actual nan, bound 0.00625, error/bound inf"));
 }

@@ -96,7 +96,7 @@ TEST(Robustness, IsInEveryReport) {
   EXPECT_EQ(json["summary"]["fast_math"]["passes"], true);
   EXPECT_EQ(json["summary"]["fast_math"]["undecided"], 1);
   EXPECT_THAT(reports::run_markdown(run, cases), HasSubstr("passes under fast math: yes, largest error/bound 0.5 in"));
-  EXPECT_THAT(reports::junit(run, cases), HasSubstr("name=\"fast math, the whole run\" value=\"" + text + "\""));
+  EXPECT_THAT(reports::junit(run, cases, reports::SourceRoot("/")), HasSubstr("name=\"fast math, the whole run\" value=\"" + text + "\""));
   EXPECT_THAT(reports::page_data(run, cases), HasSubstr("\"fast_math\":\"" + text + "\""));
 }
 
