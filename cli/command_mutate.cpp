@@ -211,7 +211,7 @@ void add_mutate(CLI::App& app, Action& action) {
                    "that are also in smoke, because these policies are much slower)")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({"native", "checked", "shadow"}))
+      ->check(one_of({"native", "checked", "shadow"}))
       ->type_name("P[,P...]")
       ->capture_default_str();
   command

@@ -95,6 +95,12 @@ const std::map<std::string, Renderer>& renderers() {
   return renderers;
 }
 
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, renderer] : renderers()) names.push_back(name);
+  return names;
+}
+
 int report(const ReportOptions& options) {
   const NamedRun named = find_run(options.run.empty() ? "latest" : options.run, options.ledger);
   if (options.list) {
@@ -125,7 +131,7 @@ void add_report(CLI::App& app, Action& action) {
   command
       ->add_option("--format", options->format,
                    "text, junit, html (one page, no network), markdown (for a pull request) or json (docs/report.schema.json)")
-      ->check(CLI::IsMember(renderers()));
+      ->check(one_of(format_names()));
   command->add_option("-o,--output", options->output, "Write to this file instead of standard output")->type_name("FILE");
   command->add_flag("--list", options->list, "List the runs in the ledger");
   command->footer(R"(examples

@@ -103,6 +103,9 @@ void take_replay_options(Options& options, const std::vector<std::string>& words
 // Accepts decimal integers from `least` to 2^64 - 1. CLI11 itself would read -1 as the largest number and print ranges as doubles.
 [[nodiscard]] CLI::Validator whole_number(std::uint64_t least = 0);
 
+// Accepts these words only.
+[[nodiscard]] CLI::Validator one_of(std::vector<std::string> words);
+
 // "assay 0.1.0, built by Clang 19.1.7 without assertions": what --version prints.
 [[nodiscard]] std::string version_text();
 
