@@ -123,8 +123,9 @@ std::string accepted(const Family& family) {
   return fmt::format("{}a fixture ({} | h5-<file>), s<seed>", text, fmt::join(names, " | "));
 }
 
-// The words of a case that may be meant by `word`: fixtures, and each form of the grammar with the numbers of `word` in their order.
-std::vector<std::string> words_like(const Family& family, std::string_view word) {
+// The words of a case that may be meant by `word`: fixtures, and each form of the grammar that was not `seen` with the numbers of `word` in
+// their order.
+std::vector<std::string> words_like(const Family& family, std::string_view word, const std::vector<bool>& seen) {
   std::vector<std::string> words;
   for (const fixtures::Fixture& fixture : fixtures::all_fixtures()) {
     if (family.has_fixture(fixture)) words.emplace_back(fixture.name);
@@ -136,8 +137,9 @@ std::vector<std::string> words_like(const Family& family, std::string_view word)
     else
       rest.remove_prefix(1);
   }
-  for (const families::Word& known : family.words) {
-    for (const families::WordForm& form : known.forms) {
+  for (std::size_t i = 0; i < family.words.size(); ++i) {
+    if (seen[i]) continue;
+    for (const families::WordForm& form : family.words[i].forms) {
       std::string text;
       auto number = numbers.begin();
       const bool has_numbers = walk(
@@ -267,7 +269,7 @@ Case parse_case(std::string_view name, const Family& family) {
         break;
       }
     }
-    if (!understood) fail(fmt::format("'{}' is unknown{}", word, base::did_you_mean(word, words_like(family, word))));
+    if (!understood) fail(fmt::format("'{}' is unknown{}", word, base::did_you_mean(word, words_like(family, word, seen))));
   }
   for (std::size_t i = 0; i < family.words.size(); ++i) {
     if (!seen[i] && !family.words[i].optional) fail(fmt::format("'{}' is missing", describe(family.words[i])));
