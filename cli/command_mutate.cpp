@@ -19,6 +19,7 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/say.h"
+#include "cli/terminal.h"
 #include "cli/workspace.h"
 #include "harness/cases/suite.h"
 #include "harness/ledger/shell_line.h"
@@ -64,7 +65,7 @@ class CampaignProgress final : public harness::CampaignListener {
 
  private:
   std::size_t survived_ = 0;
-  bool is_terminal_ = isatty(STDERR_FILENO) == 1;
+  bool is_terminal_ = is_terminal(stderr);
 };
 
 std::string command_of(const MutateOptions& options) {

@@ -275,8 +275,10 @@ int run_prepared(const Options& options, const Workspace& workspace, const harne
     if (options.triage) failures = std::move(keeper.verdicts);
   }
   summary = recording.finish(summary);
-  if (summary.finished() > 1) say("{}", reports::fixture_lines(reports::figure_tables(recording.cases())));
-  say("{}{}", unfinished, describe_summary(summary, options, workspace.selection.left_out));
+  if (summary.finished() > 1 && (options.figures || is_terminal(stdout)))
+    say("{}", reports::fixture_lines(reports::figure_tables(recording.cases())));
+  say("{}", unfinished);
+  say_summary(summary, options, workspace.selection.left_out);
   const std::vector<harness::CaseRecord> records = recording.cases();
   say("{}{}", excused_line(recording.run(), records), robustness_line(recording.run(), records));
   say_statements(records);

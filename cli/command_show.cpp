@@ -26,7 +26,8 @@ class Teller final : public harness::RunListener {
   void started(const harness::Case&) override {}
   void finished(const harness::Verdict& verdict, const harness::Summary&) override {
     const harness::PreparedVariant& prepared = workbench_.find(verdict.test_case.variant);
-    say("{}", describe_everything(verdict, options_));
+    say_verdict(verdict.status, describe_everything(verdict, options_));
+    say("{}", plot);
     say("  source: {}\n", prepared.variant.source.lexically_normal().string());
     if (!prepared.weaker_storage.empty()) say("  declared accuracy: {}\n", prepared.weaker_storage);
     for (const std::string& note : prepared.notes) say("  note: {}\n", note);

@@ -2,12 +2,20 @@
 #include "cli/say.h"
 
 #include "cli/printable.h"
+#include "cli/terminal.h"
 
 namespace assay::cli {
 
 void put(std::FILE* stream, std::string_view text) {
   const std::string safe = printable(text);
   std::fwrite(safe.data(), 1, safe.size(), stream);
+}
+
+void put_painted(std::FILE* stream, Paint paint, std::string_view text) {
+  const bool is_painted = is_coloured(stream);
+  if (is_painted) std::fputs(paint == Paint::failure ? "\033[1;97;41m" : "\033[32m", stream);
+  put(stream, text);
+  if (is_painted) std::fputs("\033[0m", stream);
 }
 
 void clear_line(std::FILE* stream) { std::fputs("\r\033[K", stream); }
