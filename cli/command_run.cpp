@@ -27,6 +27,7 @@
 #include "cli/say.h"
 #include "cli/storage.h"
 #include "cli/watch.h"
+#include "cli/terminal.h"
 #include "cli/workspace.h"
 #include "families/described_launch.h"
 #include "harness/cases/suite.h"

@@ -229,6 +229,8 @@ std::string_view profile_of(const Options& options) {
 
 void add_running(CLI::App& command, Options& options) {
   add_jobs(command, options, "cases to run");
+  command.add_flag("--figures", options.figures,
+                   "Print the largest error/bound by family and fixture before the summary; on a terminal, this is the default");
   command.add_flag("--fail-fast", options.fail_fast, "Start no more cases after a failure");
   command.add_flag("--estimate", options.estimate,
                    "Print how much processor time the cases take and into how many shards to split them, and run nothing");
