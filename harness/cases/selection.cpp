@@ -242,4 +242,10 @@ Selection select_cases(const SelectionRequest& request, std::span<const kernels:
   return selection;
 }
 
+void keep_cases(Selection& selection, const std::function<bool(const Case&)>& is_wanted) {
+  std::erase_if(selection.cases, [&](const Case& value) { return !is_wanted(value); });
+  selection.digest = digest_of(selection.cases);
+  selection.seconds = expected_seconds(selection.cases);
+}
+
 }  // namespace assay::harness
