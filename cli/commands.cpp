@@ -5,15 +5,15 @@ namespace assay::cli {
 
 AddCommand add_gate, add_run, add_show, add_explain, add_triage, add_compile, add_list, add_compare, add_agree, add_mutate, add_report,
     add_history, add_diff, add_merge, add_fixture, add_pack, add_support, add_dispatch, add_check_dispatch, add_quality, add_cost,
-    add_doctor, add_init, add_export, add_judge, add_bisect, add_completion, add_complete;
+    add_doctor, add_init, add_export, add_judge, add_bisect, add_completion, add_complete, add_man;
 
 std::span<AddCommand* const> all_commands() {
   // In the order of the help text.
   static constexpr AddCommand* commands[] = {
-      add_gate,    add_run,     add_show,   add_explain, add_triage,   add_compile,        add_list,
-      add_compare, add_agree,   add_mutate, add_report,  add_history,  add_diff,           add_bisect,
-      add_merge,   add_fixture, add_pack,   add_init,    add_dispatch, add_check_dispatch, add_support,
-      add_quality, add_cost,    add_doctor, add_export,  add_judge,    add_completion,     add_complete,
+      add_gate,   add_run,    add_show,       add_explain,        add_triage,  add_compile, add_list,  add_compare,
+      add_agree,  add_mutate, add_report,     add_history,        add_diff,    add_bisect,  add_merge, add_fixture,
+      add_pack,   add_init,   add_dispatch,   add_check_dispatch, add_support, add_quality, add_cost,  add_doctor,
+      add_export, add_judge,  add_completion, add_complete,       add_man,
   };
   return commands;
 }

@@ -109,5 +109,20 @@ TEST_F(CliCompletion, AnUnknownShellIsRefused) {
   EXPECT_THAT(refused.output, HasSubstr("'bsh' is none of bash, zsh, fish (did you mean 'bash'?)"));
 }
 
+TEST_F(CliCompletion, EveryCommandHasAManualPage) {
+  ASSERT_EQ(run_assay("man '" + (folder_ / "man").string() + "'").status, 0);
+  std::string all;
+  for (const auto& entry : fs::directory_iterator(folder_ / "man")) all += entry.path().filename().string() + " ";
+  EXPECT_THAT(all, AllOf(HasSubstr("assay.1 "), HasSubstr("assay-run.1 "), HasSubstr("assay-bisect.1 "), Not(HasSubstr("assay-man.1"))));
+  const std::string page = read_file(folder_ / "man/assay-run.1");
+  EXPECT_THAT(page, AllOf(StartsWith(".TH ASSAY\\-RUN 1 "), HasSubstr("\n.SH EXIT STATUS\n"), HasSubstr("\\fB\\-\\-last\\-failed\\fR"),
+                          HasSubstr("\\fB\\-I\\fR, \\fB\\-\\-include\\fR \\fIDIR\\fR"), HasSubstr("native|checked|shadow")));
+  EXPECT_THAT(read_file(folder_ / "man/assay-fixture.1"), HasSubstr("\n.SH VERIFY\n"));
+  // Tools that read such pages have no complaint.
+  const std::string pages = " '" + (folder_ / "man").string() + "'/*.1";
+  if (has("groff")) EXPECT_EQ(run_command("groff -man -ww -z -Tutf8" + pages).output, "");
+  if (has("mandoc")) EXPECT_EQ(run_command("mandoc -Tlint -Werror" + pages).output, "");
+}
+
 }  // namespace
 }  // namespace assay::tests
