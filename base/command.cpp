@@ -149,12 +149,14 @@ CommandResult run_command(const std::vector<std::string>& arguments, const Comma
   // A command may have closed its pipes and run on.
   for (const auto end = Clock::now() + std::chrono::seconds(limits.seconds);;) {
     siginfo_t test_case = {};
-    const bool waits = limits.seconds != 0 && !is_late;
+    const bool is_limited = limits.seconds != 0 || limits.stop != nullptr;
+    const bool waits = is_limited && !is_late && !result.is_stopped;
     const int failed = waitid(P_PID, static_cast<id_t>(start.id), &test_case, WEXITED | WNOWAIT | (waits ? WNOHANG : 0));
     if (failed != 0 && errno == EINTR) continue;
     if (failed != 0 || !waits || test_case.si_pid != 0) break;
-    is_late = Clock::now() >= end;
-    if (is_late) end_group(start.id);
+    is_late = limits.seconds != 0 && Clock::now() >= end;
+    result.is_stopped = limits.stop != nullptr && *limits.stop;
+    if (is_late || result.is_stopped) end_group(start.id);
     wait_for_any({}, std::chrono::milliseconds(1));
   }
   end_group(start.id);
