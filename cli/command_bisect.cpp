@@ -311,6 +311,7 @@ void add_bisect(CLI::App& app, Action& action) {
   command->add_option("--bad", options->bad, "A later commit whose kernel fails")->type_name("REV")->required();
   add_selection(*command, options->common);
   command->get_option("--kernel")->required();
+  command->remove_option(command->get_option("--shard"));  // a part of the cases could miss those that fail
   add_execution(*command, options->common);
   add_profile(*command, options->common);
   add_jobs(*command, options->common, "cases to run");
