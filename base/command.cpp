@@ -50,7 +50,10 @@ void end_group(pid_t id) {
   if (id > 0) ::kill(-id, SIGKILL);
 }
 
-enum class Drained { all, too_much, too_late };
+enum class Drained { all, too_much, too_late, stopped };
+
+// How often a command that may be stopped is looked at, besides the signals that arrive.
+constexpr std::int64_t kLongestWait = 100;  // ms
 
 // Reads both pipes alternately, so that the child never blocks on a full one. The group ends with the command, so that no other process
 // keeps the pipes open.
@@ -64,7 +67,10 @@ Drained drain(const Ends& output, const Ends& errors, pid_t id, CommandResult& r
   while (waiting[0].fd >= 0 || waiting[1].fd >= 0) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
     if (limits.seconds != 0 && left <= 0) return Drained::too_late;
-    if (poll(waiting.data(), waiting.size(), limits.seconds == 0 ? -1 : static_cast<int>(std::min<std::int64_t>(left, 1 << 30))) < 0) {
+    if (limits.stop != nullptr && *limits.stop) return Drained::stopped;
+    std::int64_t patience = limits.seconds == 0 ? -1 : std::min<std::int64_t>(left, 1 << 30);
+    if (limits.stop != nullptr) patience = patience < 0 ? kLongestWait : std::min(patience, kLongestWait);
+    if (poll(waiting.data(), waiting.size(), static_cast<int>(patience)) < 0) {
       if (errno != EINTR) return Drained::all;
       continue;
     }
@@ -137,24 +143,27 @@ CommandResult run_command(const std::vector<std::string>& arguments, const Comma
   CommandResult result;
   const Drained drained = drain(output, errors, start.id, result, limits);
   result.is_cut = drained == Drained::too_much;
+  result.is_stopped = drained == Drained::stopped;
   bool is_late = drained == Drained::too_late;
   if (drained != Drained::all) end_group(start.id);
   // A command may have closed its pipes and run on.
   for (const auto end = Clock::now() + std::chrono::seconds(limits.seconds);;) {
     siginfo_t test_case = {};
-    const bool waits = limits.seconds != 0 && !is_late;
+    const bool is_limited = limits.seconds != 0 || limits.stop != nullptr;
+    const bool waits = is_limited && !is_late && !result.is_stopped;
     const int failed = waitid(P_PID, static_cast<id_t>(start.id), &test_case, WEXITED | WNOWAIT | (waits ? WNOHANG : 0));
     if (failed != 0 && errno == EINTR) continue;
     if (failed != 0 || !waits || test_case.si_pid != 0) break;
-    is_late = Clock::now() >= end;
-    if (is_late) end_group(start.id);
+    is_late = limits.seconds != 0 && Clock::now() >= end;
+    result.is_stopped = limits.stop != nullptr && *limits.stop;
+    if (is_late || result.is_stopped) end_group(start.id);
     wait_for_any({}, std::chrono::milliseconds(1));
   }
   end_group(start.id);
   const Ending ending = child.wait();
   const bool is_killed = ending.kind == Ending::Kind::killed;
   result.is_late = is_late;
-  result.was_killed = is_killed && ending.number == SIGKILL && !result.is_cut && !is_late;
+  result.was_killed = is_killed && ending.number == SIGKILL && !result.is_cut && !result.is_stopped && !is_late;
   result.exit_code = is_killed ? 128 + ending.number : ending.number;
   return result;
 }

@@ -1,6 +1,7 @@
 // Runs a command and captures its output.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -17,6 +18,7 @@ struct CommandResult {
   std::string errors;
   bool is_cut = false;      // it exceeded the output limit, and was killed
   bool is_late = false;     // it exceeded the time limit, and was killed
+  bool is_stopped = false;  // by CommandLimits::stop
   bool was_killed = false;  // by another process, with SIGKILL
 };
 
@@ -25,7 +27,8 @@ struct CommandLimits {
   std::size_t output_bytes = std::size_t{1} << 30;  // per output stream
   std::uint64_t memory_bytes = 0;                   // as in ProcessLimits
   std::uint64_t processor_seconds = 0;
-  std::uint64_t seconds = 0;  // on the clock; 0: unlimited
+  std::uint64_t seconds = 0;                // on the clock; 0: unlimited
+  const std::atomic<bool>* stop = nullptr;  // the command is killed soon after this becomes true, for example in a handler of signals
 };
 
 // Runs `arguments` without standard input; the first is the program, looked up on PATH if it has no slash. Its environment has nothing but

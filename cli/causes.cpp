@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "cli/say.h"
+#include "cli/terminal.h"
 #include "families/registry.h"
 #include "kernels/variant.h"
 #include "reports/triage_record.h"
@@ -70,7 +71,7 @@ void find_causes(const TriageSetting& setting, const std::vector<harness::Verdic
     limits.against = given_files(setting.against);
     limits.relatives = relatives_of(laboratory.variant().family);
     // In a log, the page itself comes soon enough.
-    if (!limits.is_fast && isatty(STDERR_FILENO) == 1) {
+    if (!limits.is_fast && is_terminal(stderr)) {
       limits.first_answer = [start = std::chrono::steady_clock::now(), seconds = limits.repair_budget.count()](
                                 const harness::Finding& finding) { say_first_answer(finding, seconds, start); };
     }

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/nearest_word.h"
 #include "cli/commands.h"
 #include "cli/device.h"
 #include "cli/files.h"
@@ -56,8 +57,12 @@ Iteration iteration_of(const std::string& kernel, const CompareOptions& options)
       throw std::invalid_argument(fmt::format("{} is of family {}, not of {}", kernel, named->family, options.common.family));
     return {*named, {}};
   }
-  if (!std::filesystem::exists(kernel))
-    throw std::invalid_argument(fmt::format("'{}' is not a variant, file or directory; `assay list` prints the variants", kernel));
+  if (!std::filesystem::exists(kernel)) {
+    std::vector<std::string> names;
+    for (const kernels::Variant& variant : ours.catalogue) names.push_back(variant.name);
+    throw std::invalid_argument(fmt::format("'{}' is not a variant, file or directory{}; `assay list` prints the variants", kernel,
+                                            base::did_you_mean(kernel, names)));
+  }
   one.kernel = kernel;
   const bool is_lone = std::filesystem::is_regular_file(kernel) && std::filesystem::path(kernel).extension() != ".toml";
   if (!is_lone) {

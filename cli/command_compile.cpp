@@ -149,12 +149,12 @@ void add_compile(CLI::App& app, Action& action) {
   command
       ->add_option("--target", options->target,
                    "cpu (the simulator), or ptx: assembly for NVIDIA GPUs, with threadgroup memory per function")
-      ->check(CLI::IsMember({"cpu", "ptx"}));
+      ->check(one_of({"cpu", "ptx"}));
   command->add_option("-o,--output", options->ptx.folder, "With --target ptx: writes <function>.ptx into this folder");
   command->add_flag("--lockstep", options->ptx.compilation.keeps_lockstep,
                     "With --target ptx: stores are seen by the other lanes of a SIMD-group at once, as on the simulator");
   command->add_option("--math", options->ptx.math, "With --target ptx: precise, or fast (approximations, fused operations, no subnormals)")
-      ->check(CLI::IsMember({"precise", "fast"}));
+      ->check(one_of({"precise", "fast"}));
   add_jobs(*command, options->common, "functions to compile");
   command->footer(R"(examples
   assay compile mine.metal

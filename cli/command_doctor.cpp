@@ -17,6 +17,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/say.h"
+#include "cli/terminal.h"
 #include "cli/workspace.h"
 #include "harness/execute/gpu_process.h"
 #include "harness/ledger/ledger.h"
@@ -154,7 +155,7 @@ std::string check_gpu() {
 std::string check_terminal() {
   const char* term = std::getenv("TERM");
   return fmt::format("{}, TERM={}: progress is {}", isatty(STDOUT_FILENO) != 0 ? "a terminal" : "no terminal", term == nullptr ? "" : term,
-                     isatty(STDOUT_FILENO) != 0 ? "a bar" : "plain lines");
+                     is_terminal(stdout) ? "a bar" : "plain lines");
 }
 
 int doctor(const Options& options) {

@@ -105,7 +105,7 @@ void add_export(CLI::App& app, Action& action) {
   command->add_option("CASE", options->common.words, "Case name, glob or suite; may be omitted with --fixture");
   command->add_option("-o,--output", options->folder, "Folder to write: new, or empty")->required()->type_name("DIR");
   command->add_option("--math", options->math, "How the device compiles: precise, or fast as MTLCompileOptions has it by default")
-      ->check(CLI::IsMember({"precise", "fast"}))
+      ->check(one_of({"precise", "fast"}))
       ->type_name("precise|fast");
   add_selection(*command, options->common);
   add_inputs(*command, options->common);

@@ -60,7 +60,8 @@ int merge(const MergeOptions& options) {
     say("run again, with --resume, which keeps the verdicts of a started shard: {} of {} shards: {}\n", merged.again.size(), merged.count,
         ranges_of(merged.again));
   }
-  say("run {} of {}: {}", run.id, into.file().string(), describe_summary(summary, options.common, run.description.outside_limits));
+  say("run {} of {}: ", run.id, into.file().string());
+  say_summary(summary, options.common, run.description.outside_limits);
   say("{}{}", excused_line(run, cases), robustness_line(run, cases));
   if (const std::string replay = first_replay(run, cases); !replay.empty()) say("first failure again: {}\n", replay);
   if (const int status = exit_status(summary); status != kExitPassed) return status;

@@ -19,6 +19,7 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/say.h"
+#include "cli/terminal.h"
 #include "cli/workspace.h"
 #include "harness/cases/suite.h"
 #include "harness/ledger/shell_line.h"
@@ -64,7 +65,7 @@ class CampaignProgress final : public harness::CampaignListener {
 
  private:
   std::size_t survived_ = 0;
-  bool is_terminal_ = isatty(STDERR_FILENO) == 1;
+  bool is_terminal_ = is_terminal(stderr);
 };
 
 std::string command_of(const MutateOptions& options) {
@@ -211,7 +212,7 @@ void add_mutate(CLI::App& app, Action& action) {
                    "that are also in smoke, because these policies are much slower)")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({"native", "checked", "shadow"}))
+      ->check(one_of({"native", "checked", "shadow"}))
       ->type_name("P[,P...]")
       ->capture_default_str();
   command

@@ -21,12 +21,14 @@
 #include "cli/estimate.h"
 #include "cli/files.h"
 #include "cli/interrupt.h"
+#include "cli/last_failed.h"
 #include "cli/options.h"
 #include "cli/recording.h"
 #include "cli/report_files.h"
 #include "cli/run.h"
 #include "cli/say.h"
 #include "cli/storage.h"
+#include "cli/terminal.h"
 #include "cli/watch.h"
 #include "cli/workspace.h"
 #include "families/described_launch.h"
@@ -227,6 +229,7 @@ int prepare_and_run(const Options& options, const std::vector<std::string>& word
   const InterruptGuard interrupt;
   Workspace workspace = open_workspace(options);
   select(workspace, options, words);
+  take_last_failed(workspace, options);
   const std::vector<harness::Case>& cases = workspace.selection.cases;
   require_gate(options, workspace.selection);
   harness::RunOptions running = run_options(options);
@@ -286,8 +289,10 @@ int run_prepared(const Options& options, const Workspace& workspace, const harne
     if (options.triage) failures = std::move(keeper.verdicts);
   }
   summary = recording.finish(summary);
-  if (summary.finished() > 1) say("{}", reports::fixture_lines(reports::figure_tables(recording.cases())));
-  say("{}{}", unfinished, describe_summary(summary, options, workspace.selection.left_out));
+  if (summary.finished() > 1 && (options.figures || is_terminal(stdout)))
+    say("{}", reports::fixture_lines(reports::figure_tables(recording.cases())));
+  say("{}", unfinished);
+  say_summary(summary, options, workspace.selection.left_out);
   const std::vector<harness::CaseRecord> records = recording.cases();
   say("{}{}", excused_line(recording.run(), records), robustness_line(recording.run(), records));
   say_statements(records);
@@ -328,11 +333,13 @@ void add_gate(CLI::App& app, Action& action) {
   add_running(*command, *options);
   add_run_triage(*command, *options);
   add_recording(*command, *options);
+  add_last_failed(*command, *options);
   command->footer(R"(examples
   assay gate                                       every variant, as CI does
   assay gate --family FAMILY                       one family
   assay gate --junit gate.xml --html gate.html     reports for CI systems and for people
   assay gate --policy checked --fail-fast          races, out-of-bounds accesses, uninitialised reads; stop at the first
+  assay gate --family FAMILY --last-failed         only the cases that failed when they last ran
   assay gate --resume                              only the cases that an interrupted run left
   assay gate --strict --trust base/kernels         the base branch alone says what excuses a kernel
   assay gate --shard 1/2 --ledger one.sqlite       one of two jobs; `assay merge` combines them
@@ -353,6 +360,7 @@ void add_run(CLI::App& app, Action& action) {
   add_running(*command, *options);
   add_run_triage(*command, *options);
   add_recording(*command, *options);
+  add_last_failed(*command, *options);
   command->footer(R"(examples
   assay run tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7
   assay run smoke --family FAMILY                         a hundred short cases
@@ -361,6 +369,7 @@ void add_run(CLI::App& app, Action& action) {
   assay run --kernel mine.metal --family FAMILY --set chunk=32
   assay run --kernel mine.metal --family FAMILY --limit AXIS=8
   assay run smoke --kernel my/kernels/tq4_v9 --policy checked --junit junit.xml
+  assay run --kernel mine.metal --family FAMILY --failed-first
   assay run --fixture captured.h5 --kernel mine.metal     inputs captured in your own application
   assay run soak --estimate                               CPU hours, and a number of shards; runs nothing
 

@@ -5,14 +5,15 @@ namespace assay::cli {
 
 AddCommand add_gate, add_run, add_show, add_explain, add_triage, add_compile, add_list, add_compare, add_agree, add_mutate, add_report,
     add_history, add_diff, add_merge, add_fixture, add_pack, add_support, add_dispatch, add_check_dispatch, add_quality, add_cost,
-    add_doctor, add_init, add_export, add_judge;
+    add_doctor, add_init, add_export, add_judge, add_bisect, add_completion, add_complete, add_man;
 
 std::span<AddCommand* const> all_commands() {
   // In the order of the help text.
   static constexpr AddCommand* commands[] = {
-      add_gate,           add_run,     add_show,    add_explain, add_triage, add_compile, add_list,  add_compare, add_agree,
-      add_mutate,         add_report,  add_history, add_diff,    add_merge,  add_fixture, add_pack,  add_init,    add_dispatch,
-      add_check_dispatch, add_support, add_quality, add_cost,    add_doctor, add_export,  add_judge,
+      add_gate,   add_run,    add_show,       add_explain,        add_triage,  add_compile, add_list,  add_compare,
+      add_agree,  add_mutate, add_report,     add_history,        add_diff,    add_bisect,  add_merge, add_fixture,
+      add_pack,   add_init,   add_dispatch,   add_check_dispatch, add_support, add_quality, add_cost,  add_doctor,
+      add_export, add_judge,  add_completion, add_complete,       add_man,
   };
   return commands;
 }
@@ -36,6 +37,7 @@ const char* help_footer() {
   assay report                                        the newest run again, with figures per fixture and axis value
   assay gate --resume                                 only the cases that an interrupted run left
   assay history 'tq4_v1/*/nwg16/*'                    verdicts of some cases in the last runs
+  assay bisect --good v1 --bad HEAD --kernel mine.metal --family FAMILY  which commit broke it
   assay diff                                          what changed between the last two runs
   assay quality --bits 4 5                            error of storing keys and values in 4 and 5 bits
   assay compare tq4_v1 mine/new                       what a new iteration changes, and where

@@ -2,7 +2,6 @@
 #include "cli/console.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
@@ -10,6 +9,7 @@
 
 #include "cli/device.h"
 #include "cli/say.h"
+#include "cli/terminal.h"
 #include "cli/workspace.h"
 #include "harness/cases/suite.h"
 #include "harness/findings/fault_text.h"
@@ -116,6 +116,15 @@ std::string stages_of(const Verdict& verdict, bool only_failures, std::string_vi
   return text;
 }
 
+// "3 failed"
+void put_failures(std::size_t failures) {
+  const std::string text = fmt::format("{} failed", failures);
+  if (failures == 0)
+    put(stdout, text);
+  else
+    put_painted(stdout, Paint::failure, text);
+}
+
 // Whether the case has a comparison to print.
 bool has_figures(const Verdict& verdict) {
   switch (verdict.status) {
@@ -139,7 +148,7 @@ bool has_figures(const Verdict& verdict) {
 }  // namespace
 
 Progress::Progress(const Options& options, std::size_t selected)
-    : options_(options), selected_(selected), start_(now()), is_terminal_(isatty(STDOUT_FILENO) != 0) {}
+    : options_(options), selected_(selected), start_(now()), is_terminal_(is_terminal(stdout)) {}
 
 void Progress::show(const Verdict& verdict, bool is_repetition) {
   ++done_;
@@ -148,7 +157,7 @@ void Progress::show(const Verdict& verdict, bool is_repetition) {
     if (!is_repetition) show_failure(verdict);
   } else if (!verdict.notes.empty()) {
     clear();
-    say("{}", describe_verdict(verdict, options_));
+    say_verdict(verdict.status, describe_verdict(verdict, options_));
   }
   if (is_terminal_) {
     if (now() - last_drawn_ > 0.1 || done_ == selected_) draw();
@@ -161,9 +170,10 @@ void Progress::show(const Verdict& verdict, bool is_repetition) {
 void Progress::show_failure(const Verdict& verdict) {
   clear();
   if (++shown_failures_ <= kDetailedFailures) {
-    say("{}", describe_verdict(verdict, options_));
+    say_verdict(verdict.status, describe_verdict(verdict, options_));
   } else {
-    say("{:<10} {}  {}\n", harness::to_string(verdict.status), harness::format_case(verdict.test_case), harness::reason_of(verdict));
+    say_verdict(verdict.status, fmt::format("{:<10} {}  {}\n", harness::to_string(verdict.status), harness::format_case(verdict.test_case),
+                                            harness::reason_of(verdict)));
   }
   if (shown_failures_ == kDetailedFailures) say("(further failures take one line each; `assay show CASE` prints the details)\n");
 }
@@ -175,8 +185,8 @@ void Progress::draw() {
   const double left = rate > 0 ? static_cast<double>(selected_ - done_) / rate : 0;
   const int filled = selected_ == 0 ? kBarWidth : static_cast<int>(done_ * kBarWidth / selected_);
   clear_line(stdout);
-  say("[{:#<{}}{:.<{}}] {}/{}, {:.0f} cases/s, {:.0f} s left, {} failed", "", filled, "", kBarWidth - filled, done_, selected_, rate, left,
-      failures_);
+  say("[{:#<{}}{:.<{}}] {}/{}, {:.0f} cases/s, {:.0f} s left, ", "", filled, "", kBarWidth - filled, done_, selected_, rate, left);
+  put_failures(failures_);
 }
 
 void Progress::clear() {
@@ -260,7 +270,10 @@ std::string describe_everything(const Verdict& verdict, const Options& options) 
   return text;
 }
 
-std::string describe_summary(const harness::Summary& summary, const Options& options, std::size_t outside_limits) {
+namespace {
+
+// Lines that come before the counts.
+std::string describe_circumstances(const harness::Summary& summary) {
   std::string text;
   if (summary.stopped) {
     std::size_t done = 0;
@@ -273,10 +286,12 @@ std::string describe_summary(const harness::Summary& summary, const Options& opt
         "show` prints which. Run the family of that stage to test it\n",
         summary.stage_failures);
   }
-  std::size_t carried_out = 0;
-  for (const auto& [status, count] : summary.counts) carried_out += count;
-  text += fmt::format("{} case{}: {} passed, {} failed", carried_out, carried_out == 1 ? "" : "s", summary.count(Status::passed),
-                      summary.failures());
+  return text;
+}
+
+// What follows the numbers of passed and failed cases.
+std::string describe_rest(const harness::Summary& summary, const Options& options, std::size_t outside_limits) {
+  std::string text;
   std::string kinds;
   for (const auto& [status, count] : summary.counts) {
     if (!harness::is_success(status) && status != Status::failed && count != 0) {
@@ -307,6 +322,27 @@ std::string describe_summary(const harness::Summary& summary, const Options& opt
       named_device(options).is_gpu() ? "" : fmt::format(", schedule {}", options.schedule.empty() ? kOwn : options.schedule);
   text += fmt::format("; {}{}{}; output digest {:016x}\n", executed_text(options), order, time, summary.digest);
   return text;
+}
+
+}  // namespace
+
+void say_verdict(harness::Status status, std::string_view text) {
+  const std::size_t word = harness::to_string(status).size();
+  if (status == Status::passed)
+    put_painted(stdout, Paint::success, text.substr(0, word));
+  else if (!harness::is_success(status))
+    put_painted(stdout, Paint::failure, text.substr(0, word));
+  else
+    put(stdout, text.substr(0, word));
+  put(stdout, text.substr(word));
+}
+
+void say_summary(const harness::Summary& summary, const Options& options, std::size_t outside_limits) {
+  std::size_t carried_out = 0;
+  for (const auto& [status, count] : summary.counts) carried_out += count;
+  say("{}{} case{}: {} passed, ", describe_circumstances(summary), carried_out, carried_out == 1 ? "" : "s", summary.count(Status::passed));
+  put_failures(summary.failures());
+  say("{}", describe_rest(summary, options, outside_limits));
 }
 
 }  // namespace assay::cli

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "cli/options.h"
 #include "harness/findings/verdict.h"
@@ -44,7 +45,10 @@ class Progress {
 [[nodiscard]] std::string describe_verdict(const harness::Verdict& verdict, const Options& options);
 // Everything, including all figures.
 [[nodiscard]] std::string describe_everything(const harness::Verdict& verdict, const Options& options);
-// The closing lines of a run; `outside_limits` is the number of cases excluded by [limits].
-[[nodiscard]] std::string describe_summary(const harness::Summary& summary, const Options& options, std::size_t outside_limits);
+
+// Prints such a text, which begins with the word of the status, and paints this word.
+void say_verdict(harness::Status status, std::string_view text);
+// Prints the closing lines of a run; `outside_limits` is the number of cases excluded by [limits].
+void say_summary(const harness::Summary& summary, const Options& options, std::size_t outside_limits);
 
 }  // namespace assay::cli

@@ -37,11 +37,11 @@ void add_device(CLI::App& command, Options& options) {
       .add_option("--order", options.order,
                   "With --device cuda: as-written orders the lanes of a simdgroup only where the kernel says so, as GPUs do; lockstep also "
                   "at every store, as on the simulator; default: as-written")
-      ->check(CLI::IsMember({"as-written", "lockstep"}));
+      ->check(one_of({"as-written", "lockstep"}));
   command
       .add_option("--math", options.math,
                   "With --device cuda: fast allows approximate functions, fused multiply-adds and flushed subnormals; default: precise")
-      ->check(CLI::IsMember({"precise", "fast"}));
+      ->check(one_of({"precise", "fast"}));
 }
 
 void add_simulator_only(CLI::App& command, Options& options, const char* why) {

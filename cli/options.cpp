@@ -2,6 +2,7 @@
 #include "cli/options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "base/nearest_word.h"
 #include "base/sandbox.h"
 #include "base/text.h"
 #include "oracles/arithmetic.h"
@@ -25,6 +27,15 @@ CLI::Validator whole_number(std::uint64_t least) {
     return fmt::format("'{}' is not an integer from {} to {}", text, least, std::numeric_limits<std::uint64_t>::max());
   };
   return {refusal, ""};
+}
+
+CLI::Validator one_of(std::vector<std::string> words) {
+  const std::string description = fmt::format("{{{}}}", fmt::join(words, ","));
+  const auto refusal = [words = std::move(words)](std::string& text) -> std::string {
+    if (std::ranges::find(words, text) != words.end()) return {};
+    return fmt::format("'{}' is none of {}{}", text, fmt::join(words, ", "), base::did_you_mean(text, words));
+  };
+  return {refusal, description};
 }
 
 namespace {
@@ -145,7 +156,7 @@ void add_compilation(CLI::App& command, Options& options) {
                                         "Layers around kernels and the compiler: `auto` uses those that this machine has, `require` "
                                         "refuses to run without all of them, `off` uses none (docs/SECURITY.md)")
       ->type_name("auto|require|off")
-      ->check(CLI::IsMember({"auto", "require", "off"}));
+      ->check(one_of({"auto", "require", "off"}));
   add_repeatable(command, "-I,--include", options.includes, "DIR",
                  "Folder in which the kernel's #include directives are looked up; may be repeated");
   add_repeatable(command, "-D,--define", options.defines, "NAME[=VALUE]",
@@ -181,15 +192,15 @@ void add_execution(CLI::App& command, Options& options) {
                   "uninitialised reads as hazards; shadow: compute every number also without rounding, and split each error "
                   "into rounding and logic; checked and shadow are slower")
       ->each([&options](const std::string&) { options.is_policy_chosen = true; })
-      ->check(CLI::IsMember({"native", "checked", "shadow"}));
+      ->check(one_of({"native", "checked", "shadow"}));
   command
       .add_option("--engine", options.engine,
                   "vector: run a simdgroup as one thread of vectors, where the kernel has such a form; fibers: run each lane on its own "
                   "stack, several times slower; both: run each case both ways, and fail where the outputs differ; default: vector")
-      ->check(CLI::IsMember({"vector", "fibers", "both"}));
+      ->check(one_of({"vector", "fibers", "both"}));
   command.add_option("--threads", options.threads, "CPU threads per case; 0: all cores")->type_name("N");
   command.add_option("--fp-contract", options.fp_contract, "fast: the compiler may fuse a*b+c into one rounding; default: off")
-      ->check(CLI::IsMember({"off", "fast"}));
+      ->check(one_of({"off", "fast"}));
   command.add_option("--timeout", options.timeout, "Seconds after which a case is killed and its verdict is timeout; 0: none; default: 60")
       ->type_name("SECONDS");
   command
@@ -209,7 +220,7 @@ void add_profile(CLI::App& command, Options& options) {
           "What the bounds allow the device: simulator (this one), metal (what the specification of Metal allows), metal_fast (with "
           "fast mathematics); default: simulator (oracles/README.md, \"Profiles\")")
       ->type_name("NAME")
-      ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
+      ->check(one_of(std::vector<std::string>(names.begin(), names.end())));
 }
 
 std::string_view profile_of(const Options& options) {
@@ -219,6 +230,8 @@ std::string_view profile_of(const Options& options) {
 
 void add_running(CLI::App& command, Options& options) {
   add_jobs(command, options, "cases to run");
+  command.add_flag("--figures", options.figures,
+                   "Print the largest error/bound by family and fixture before the summary; on a terminal, this is the default");
   command.add_flag("--fail-fast", options.fail_fast, "Start no more cases after a failure");
   command.add_flag("--estimate", options.estimate,
                    "Print how much processor time the cases take and into how many shards to split them, and run nothing");

@@ -57,6 +57,8 @@ struct Options {
   std::map<std::string, std::string> reports;      // file to write by the name of its format; empty: none
   std::string expected_digests, recorded_digests;  // files to compare with and to write; empty: none
   bool resume = false;
+  bool last_failed = false, failed_first = false;             // which cases of the selection run, and in which order, by the ledger
+  bool figures = false;                                       // print figures by family and fixture even where no terminal is
   std::map<std::string, OwnKernel, std::less<>> own_kernels;  // by the variant's name in this run; only for assay compare, which has two
   std::string executed_on;  // "elsewhere: Apple M2": where the outputs come from that are judged; empty: the simulator
   double memory = 0;        // GiB per case; 0: three quarters of the machine's, shared by the jobs
@@ -81,7 +83,7 @@ void add_inputs(CLI::App& command, Options& options);
 void add_profile(CLI::App& command, Options& options);
 // The profile whose bounds apply: metal_fast for kernels that are compiled with fast mathematics, unless another one was named.
 [[nodiscard]] std::string_view profile_of(const Options& options);
-// Options for running many cases: --jobs, --fail-fast, --estimate.
+// Options for running many cases: --jobs, --figures, --fail-fast, --estimate.
 void add_running(CLI::App& command, Options& options);
 // --ledger.
 void add_ledger(CLI::App& command, Options& options);
@@ -102,6 +104,9 @@ void take_replay_options(Options& options, const std::vector<std::string>& words
 
 // Accepts decimal integers from `least` to 2^64 - 1. CLI11 itself would read -1 as the largest number and print ranges as doubles.
 [[nodiscard]] CLI::Validator whole_number(std::uint64_t least = 0);
+
+// Accepts these words only.
+[[nodiscard]] CLI::Validator one_of(std::vector<std::string> words);
 
 // "assay 0.1.0, built by Clang 19.1.7 without assertions": what --version prints.
 [[nodiscard]] std::string version_text();

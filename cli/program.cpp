@@ -9,13 +9,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <filesystem>
-#include <numeric>
 #include <span>
 #include <sstream>
 #include <stdexcept>
@@ -24,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/nearest_word.h"
 #include "base/process.h"
 #include "base/user_key.h"
 #include "cli/commands.h"
@@ -57,36 +56,9 @@ int fail(int status, const char* kind, const std::exception& error) {
 
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); }))
+    names.push_back(command->get_name());
   return names;
-}
-
-// The edit distance (Levenshtein) of two words.
-std::size_t letters_apart(std::string_view from, std::string_view to) {
-  std::vector<std::size_t> row(to.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < to.size(); ++j) {
-      const std::size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
-// A suggestion may differ in up to half of the letters.
-std::string nearest_command(std::string_view word, const std::vector<std::string>& names) {
-  std::string nearest;
-  std::size_t apart = std::max<std::size_t>(1, word.size() / 2) + 1;
-  for (const std::string& name : names) {
-    if (const std::size_t distance = letters_apart(word, name); distance < apart) {
-      apart = distance;
-      nearest = name;
-    }
-  }
-  return nearest;
 }
 
 // The word given as a command; empty if the error is another one.
@@ -96,19 +68,35 @@ std::string wrong_command(const CLI::App& app) {
   return remaining.front();
 }
 
+// The options that may be meant by those that the command does not have, one sentence each.
+std::string meant_options(const CLI::App& app) {
+  if (app.get_subcommands().empty()) return {};
+  const CLI::App& command = *app.get_subcommands().front();
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  std::string text;
+  for (const std::string& word : command.remaining()) {
+    const std::string given = word.substr(0, word.find('='));
+    if (!given.starts_with("--")) continue;
+    if (const std::string meant = base::did_you_mean(given, names); !meant.empty()) text += fmt::format("{}{}\n", given, meant);
+  }
+  return text;
+}
+
 int refuse_arguments(const CLI::App& app, const CLI::ParseError& error) {
   if (const std::string word = wrong_command(app); !word.empty()) {
     const std::vector<std::string> names = command_names(app);
-    const std::string nearest = nearest_command(word, names);
-    complain(fmt::format("assay: '{}' is not a command{}; the commands are {}; see `assay --help`\n", word,
-                         nearest.empty() ? "" : fmt::format(" (did you mean '{}'?)", nearest), fmt::join(names, ", ")));
+    complain(fmt::format("assay: '{}' is not a command{}; the commands are {}; see `assay --help`\n", word, base::did_you_mean(word, names),
+                         fmt::join(names, ", ")));
     return kExitUsage;
   }
   std::ostringstream output;
   std::ostringstream complaint;
   const int status = app.exit(error, output, complaint);
   put(stdout, output.str());
-  if (status != 0) complain("assay: " + complaint.str());
+  if (status != 0) complain("assay: " + complaint.str() + meant_options(app));
   return status == 0 ? finish_output(kExitPassed) : kExitUsage;
 }
 

@@ -22,7 +22,7 @@ void add_format(CLI::App& command, std::string& name, Renderer reports::Format::
     help += (help.empty() ? "" : ", ") + names.back();
     if (!format->says.empty()) help += " (" + std::string(format->says) + ")";
   }
-  command.add_option("--format", name, help + "; default: " + name)->check(CLI::IsMember(names));
+  command.add_option("--format", name, help + "; default: " + name)->check(one_of(names));
 }
 
 // `file`: a source of the report. The root is $GITHUB_WORKSPACE if that contains the file, else the git checkout around it, else the

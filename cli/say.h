@@ -25,7 +25,17 @@ void say(fmt::format_string<Values...> format, Values&&... values) {
   say(stdout, format, std::forward<Values>(values)...);
 }
 
-// Goes to the start of the line of a terminal and clears it: the only control sequence that the command writes.
+// How a word stands out on a terminal. What it says must not depend on it.
+enum class Paint {
+  failure,  // bold, and light on a red ground: a shape that no other text has, so that nobody has to tell red from green
+  success,  // green
+};
+
+// As put(), painted if the stream shows colours (cli/terminal.h).
+void put_painted(std::FILE* stream, Paint paint, std::string_view text);
+
+// Goes to the start of the line of a terminal and clears it. With the colours of put_painted(), the only control sequence that the command
+// writes.
 void clear_line(std::FILE* stream);
 
 }  // namespace assay::cli

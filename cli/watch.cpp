@@ -39,7 +39,7 @@ void RunWatch::finished(const harness::Verdict& verdict, const harness::Summary&
   progress_.show(verdict, is_repetition);
   remarks_.add(verdict.test_case.variant, harness::format_case(verdict.test_case), verdict.remarks);
   // A single case was requested for its details.
-  if (so_far.selected == 1 && harness::is_success(verdict.status)) say("{}", describe_verdict(verdict, options_));
+  if (so_far.selected == 1 && harness::is_success(verdict.status)) say_verdict(verdict.status, describe_verdict(verdict, options_));
 }
 
 bool RunWatch::tick() {

@@ -9,6 +9,7 @@
 #   lib/<arch>/cmake     find_package(assay): these libraries, assay::assay (the command), assay::eigen, assay_add_gate()
 #   share/doc/assay      documents to which --help and messages refer: README, docs with the report's schema, READMEs of metal and
 #                        oracles, the project tests/consumer; their links are changed to installed files (install_documents.cmake)
+#   share/man/man1       a manual page per command; share/bash-completion, share/zsh, share/fish: completion for shells
 #   include/assay        headers of the libraries, with the same include paths as here: "metal/devices/encoder.h"
 
 include(GNUInstallDirs)
@@ -47,6 +48,13 @@ install(DIRECTORY tests/consumer DESTINATION share/doc/assay/tests COMPONENT ass
 install(DIRECTORY base math metal kernels oracles fixtures families harness reports DESTINATION include/assay COMPONENT libassay-dev FILES_MATCHING PATTERN "*.h"
   PATTERN shader EXCLUDE PATTERN pass EXCLUDE PATTERN variants EXCLUDE PATTERN hdf5_handle.h EXCLUDE PATTERN hdf5_reader.h EXCLUDE)
 install(FILES cli/program.h DESTINATION include/assay/cli COMPONENT libassay-dev)
+
+# The command writes its manual pages and the scripts of shells itself. A program for another machine cannot run here.
+if(NOT CMAKE_CROSSCOMPILING)
+  install(CODE "set(PREFIX \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+set(ASSAY \"\${PREFIX}/${CMAKE_INSTALL_BINDIR}/assay\")
+include(\"${PROJECT_SOURCE_DIR}/cmake/install_manual.cmake\")")
+endif()
 
 # Last, after everything to which a link may lead has been installed.
 install(CODE "set(SOURCE \"${PROJECT_SOURCE_DIR}\")

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/nearest_word.h"
+
 // One line per family: the function in families/<name>/family.cpp that makes its descriptor.
 #define ASSAY_FAMILIES(ROW) \
   ROW(tq4_family)           \
@@ -75,7 +77,8 @@ const Family& find_family(std::string_view name) {
     if (family.name() == name) return family;
     names.push_back(family.name());
   }
-  throw std::invalid_argument(fmt::format("unknown family '{}'; the families are {}", name, fmt::join(names, ", ")));
+  throw std::invalid_argument(
+      fmt::format("unknown family '{}'{}; the families are {}", name, base::did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
 const Family& family_of(const kernels::Variant& variant) {

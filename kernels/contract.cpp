@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/nearest_word.h"
+
 namespace assay::kernels {
 std::string to_string(const FunctionKey& key) {
   if (key.constants.empty()) return key.entry;
@@ -33,7 +35,9 @@ const FamilyContract* find_contract(Contracts contracts, std::string_view family
 
 const FamilyContract& require_contract(Contracts contracts, std::string_view family) {
   if (const FamilyContract* found = find_contract(contracts, family)) return *found;
-  throw std::invalid_argument(fmt::format("unknown family '{}'; the families are {}", family, fmt::join(names_of(contracts), ", ")));
+  const std::vector<std::string_view> names = names_of(contracts);
+  throw std::invalid_argument(
+      fmt::format("unknown family '{}'{}; the families are {}", family, base::did_you_mean(family, names), fmt::join(names, ", ")));
 }
 
 std::vector<std::string_view> names_of(Contracts contracts) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/nearest_word.h"
 #include "kernels/expression_tree.h"
 #include "math/functions.h"
 
@@ -69,7 +70,8 @@ class Evaluation {
     if (!value) {
       if (names_.tensor(node.word) != nullptr)
         fail(node, fmt::format("'{0}' is a tensor, not a number; use size({0}, 'axis') or stride({0}, 'axis')", node.word));
-      fail(node, fmt::format("unknown name '{}'; accepted: {}", node.word, fmt::join(names_.all(), ", ")));
+      fail(node, fmt::format("unknown name '{}'{}; accepted: {}", node.word, base::did_you_mean(node.word, names_.all()),
+                             fmt::join(names_.all(), ", ")));
     }
     std::string text = fmt::format("{} = {}", node.word, to_string(*value));
     if (std::ranges::find(read_, text) == read_.end()) read_.push_back(std::move(text));

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/nearest_word.h"
 #include "kernels/expression_tree.h"
 
 namespace assay::kernels {
@@ -198,7 +199,8 @@ class Parser {
     if (function == kFunctions.end()) {
       std::vector<std::string_view> known;
       for (const Function& one : kFunctions) known.push_back(one.name);
-      throw Failure{column, fmt::format("unknown function '{}'; accepted: {}", word, fmt::join(known, ", "))};
+      throw Failure{column,
+                    fmt::format("unknown function '{}'{}; accepted: {}", word, base::did_you_mean(word, known), fmt::join(known, ", "))};
     }
     std::vector<NodePtr> arguments;
     do arguments.push_back(deeper([this] { return choice(); }));

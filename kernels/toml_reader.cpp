@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/nearest_word.h"
 #include "base/text.h"
 
 namespace assay::kernels {
@@ -35,7 +36,8 @@ std::string_view TomlReader::type_name(const toml::node& node) {
 void TomlReader::accept_keys(const toml::table& table, std::string_view where, const std::vector<std::string_view>& keys) const {
   for (const auto& [key, value] : table) {
     if (std::ranges::find(keys, key.str()) == keys.end()) {
-      fail(key.source().begin.line, fmt::format("unknown key '{}' {}; accepted: {}", key.str(), where, fmt::join(keys, ", ")));
+      fail(key.source().begin.line, fmt::format("unknown key '{}'{} {}; accepted: {}", key.str(), base::did_you_mean(key.str(), keys),
+                                                where, fmt::join(keys, ", ")));
     }
   }
 }

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/nearest_word.h"
 #include "base/run_time_file.h"
 #include "base/text.h"
 #include "kernels/compile_toml.h"
@@ -135,7 +136,9 @@ class Reader : private TomlReader {
     variant_.family = required_string(root, "family", "at the top level", 1);
     variant_.contract = find_contract(contracts_, variant_.family);
     if (variant_.contract == nullptr)
-      fail(*root.get("family"), fmt::format("unknown family '{}'; accepted: {}", variant_.family, fmt::join(names_of(contracts_), ", ")));
+      fail(*root.get("family"),
+           fmt::format("unknown family '{}'{}; accepted: {}", variant_.family, base::did_you_mean(variant_.family, names_of(contracts_)),
+                       fmt::join(names_of(contracts_), ", ")));
     read_source(root);
     if (const toml::node* node = root.get("about")) variant_.about = string_of(*node, "'about'");
     if (const toml::node* node = root.get("claims")) read_claims(*node);

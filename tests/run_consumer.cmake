@@ -47,6 +47,14 @@ foreach(document IN ITEMS CONTRIBUTING.md docs/VARIANT.md)
   endif()
 endforeach()
 
+foreach(file IN ITEMS man/man1/assay.1 man/man1/assay-run.1 bash-completion/completions/assay zsh/site-functions/_assay
+    fish/vendor_completions.d/assay.fish)
+  file(SIZE "${prefix}/share/${file}" size)
+  if(size EQUAL 0)
+    message(FATAL_ERROR "share/${file} is empty")
+  endif()
+endforeach()
+
 file(COPY "${SOURCE}/" DESTINATION "${WORK}/source")
 
 run("${prefix}/bin/assay" doctor)

@@ -9,6 +9,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "base/nearest_word.h"
 #include "base/text.h"
 #include "harness/cases/file_case.h"
 
@@ -122,6 +123,42 @@ std::string accepted(const Family& family) {
   return fmt::format("{}a fixture ({} | h5-<file>), s<seed>", text, fmt::join(names, " | "));
 }
 
+// The words of a case that may be meant by `word`: fixtures, and each form of the grammar that was not `seen` with the numbers of `word` in
+// their order.
+std::vector<std::string> words_like(const Family& family, std::string_view word, const std::vector<bool>& seen) {
+  std::vector<std::string> words;
+  for (const fixtures::Fixture& fixture : fixtures::all_fixtures()) {
+    if (family.has_fixture(fixture)) words.emplace_back(fixture.name);
+  }
+  std::vector<std::uint64_t> numbers;
+  for (std::string_view rest = word; !rest.empty();) {
+    if (const auto number = take_number(rest))
+      numbers.push_back(*number);
+    else
+      rest.remove_prefix(1);
+  }
+  for (std::size_t i = 0; i < family.words.size(); ++i) {
+    if (seen[i]) continue;
+    for (const families::WordForm& form : family.words[i].forms) {
+      std::string text;
+      auto number = numbers.begin();
+      const bool has_numbers = walk(
+          form.pattern,
+          [&](std::string_view literal) {
+            text += literal;
+            return true;
+          },
+          [&](std::string_view) {
+            if (number == numbers.end()) return false;
+            text += fmt::format("{}", *number++);
+            return true;
+          });
+      if (has_numbers && number == numbers.end()) words.push_back(std::move(text));
+    }
+  }
+  return words;
+}
+
 bool is_fixture(const Family& family, std::string_view word) {
   if (file_stem(word)) return true;
   return std::ranges::any_of(fixtures::all_fixtures(),
@@ -205,7 +242,8 @@ Case parse_case(std::string_view name, const Family& family) {
       result.beyond = word.substr(kBeyond.size());
       const std::vector<std::string> accepted_words = testable_omissions(family);
       if (std::ranges::find(accepted_words, word) == accepted_words.end())
-        fail(fmt::format("'{}' is unknown; accepted: {}", word, fmt::join(accepted_words, ", ")));
+        fail(fmt::format("'{}' is unknown{}; accepted: {}", word, base::did_you_mean(word, accepted_words),
+                         fmt::join(accepted_words, ", ")));
       continue;
     }
     std::string_view digits = word;
@@ -231,7 +269,7 @@ Case parse_case(std::string_view name, const Family& family) {
         break;
       }
     }
-    if (!understood) fail(fmt::format("'{}' is unknown", word));
+    if (!understood) fail(fmt::format("'{}' is unknown{}", word, base::did_you_mean(word, words_like(family, word, seen))));
   }
   for (std::size_t i = 0; i < family.words.size(); ++i) {
     if (!seen[i] && !family.words[i].optional) fail(fmt::format("'{}' is missing", describe(family.words[i])));

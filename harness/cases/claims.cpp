@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/nearest_word.h"
 #include "harness/cases/suite.h"
 
 namespace assay::harness {
@@ -28,8 +29,8 @@ void check_axis_names(const kernels::Variant& variant) {
     if (family.has_axis(axis)) return;
     std::vector<std::string_view> names;
     for (const Axis& known : family.axes) names.push_back(known.name);
-    throw kernels::VariantError(
-        fmt::format("{} {}: family {} has no such axis; accepted: {}", place(line, where), axis, family.name(), fmt::join(names, ", ")));
+    throw kernels::VariantError(fmt::format("{} {}: family {} has no such axis{}; accepted: {}", place(line, where), axis, family.name(),
+                                            base::did_you_mean(axis, names), fmt::join(names, ", ")));
   };
   for (const kernels::AxisLimit& limit : variant.limits)
     check(limit.axis, limit.line, variant.description.empty() ? "--limit" : "[limits]");

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "base/digest.h"
+#include "base/nearest_word.h"
 #include "base/text.h"
 #include "harness/cases/effort.h"
 
@@ -127,7 +128,8 @@ class Selector {
       count += add_if(Suite::gate, *variant, [&](const Case& value) { return glob_match(word, format_case(value)); });
     }
     if (count == 0)
-      throw std::invalid_argument(fmt::format("no case of the gate matches '{}'; `assay list --cases '*'` prints all names", word));
+      throw std::invalid_argument(fmt::format("no case of the gate matches '{}'{}; `assay list --cases '*'` prints all names", word,
+                                              is_known(variant_of(word)) ? "" : base::did_you_mean(variant_of(word), names_)));
   }
 
   void select_case(const std::string& word) {
@@ -140,8 +142,12 @@ class Selector {
     const auto variant =
         std::ranges::find_if(candidates_, [&](const kernels::Variant* candidate) { return candidate->name == variant_of(word); });
     if (variant == candidates_.end()) {
-      throw std::invalid_argument(fmt::format("'{}' is not a suite ({}), and '{}' is not a variant{} ({})", word,
-                                              fmt::join(suite_names(), ", "), variant_of(word),
+      const bool is_name = word == variant_of(word);
+      std::vector<std::string_view> meant = names_;
+      if (is_name) std::ranges::copy(suite_names(), std::back_inserter(meant));
+      const std::string hint = base::did_you_mean(variant_of(word), meant);
+      throw std::invalid_argument(fmt::format("'{}'{} is not a suite ({}), and '{}'{} is not a variant{} ({})", word, is_name ? hint : "",
+                                              fmt::join(suite_names(), ", "), variant_of(word), is_name ? "" : hint,
                                               request_.family.empty() ? "" : " of family " + request_.family, fmt::join(names_, ", ")));
     }
     if (word == (*variant)->name) {
@@ -151,6 +157,8 @@ class Selector {
     }
     add(parse_case(word, family_of(**variant)));
   }
+
+  [[nodiscard]] bool is_known(std::string_view name) const { return std::ranges::find(names_, name) != names_.end(); }
 
   template <typename Wanted>
   std::size_t add_if(Suite suite, const kernels::Variant& variant, const Wanted& wanted) {
@@ -232,6 +240,12 @@ Selection select_cases(const SelectionRequest& request, std::span<const kernels:
     selection.cases = std::move(own);
   }
   return selection;
+}
+
+void keep_cases(Selection& selection, const std::function<bool(const Case&)>& is_wanted) {
+  std::erase_if(selection.cases, [&](const Case& value) { return !is_wanted(value); });
+  selection.digest = digest_of(selection.cases);
+  selection.seconds = expected_seconds(selection.cases);
 }
 
 }  // namespace assay::harness

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,6 +48,9 @@ struct Selection {
 // With a family but no words: the family's gate. Throws std::invalid_argument, naming the word, for an unknown variant, a name that
 // does not parse, a glob or suite that selects nothing, a seed that no word uses, and for an empty request. A shard may be empty.
 [[nodiscard]] Selection select_cases(const SelectionRequest& request, std::span<const kernels::Variant> variants);
+
+// Leaves only the cases that `is_wanted`, as a selection of its own; `selected` and `suites` stay, so that it does not pass for the whole.
+void keep_cases(Selection& selection, const std::function<bool(const Case&)>& is_wanted);
 
 // Whether a word is the name of a case, so neither a suite nor a glob.
 [[nodiscard]] bool names_one_case(std::string_view word);

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/digest.h"
+#include "base/nearest_word.h"
 #include "families/registry.h"
 #include "harness/cases/file_case.h"
 #include "harness/cases/stored_design.h"
@@ -297,7 +298,8 @@ bool is_suite(std::string_view name) { return std::ranges::find(kPlans, name, &S
 Suite parse_suite(std::string_view name) {
   const auto* found = std::ranges::find(kPlans, name, &SuitePlan::name);
   if (found != kPlans.end()) return found->suite;
-  throw std::invalid_argument(fmt::format("unknown suite '{}'; the suites are {}", name, fmt::join(suite_names(), ", ")));
+  throw std::invalid_argument(fmt::format("unknown suite '{}'{}; the suites are {}", name, base::did_you_mean(name, suite_names()),
+                                          fmt::join(suite_names(), ", ")));
 }
 
 Suite suite_for(Suite asked, const kernels::Variant& variant) {

@@ -72,7 +72,8 @@ TEST_F(CliDeclarations, KeysAndValuesInHalfPassIfDeclaredAndTheRunPointsThere) {
   EXPECT_EQ(silent.status, 1) << silent.output;
   EXPECT_THAT(silent.output, HasSubstr("A kernel that stores or converts so declares it in [accuracy]"));
   EXPECT_THAT(run_assay(kTies + described(text, "[accuracy]\nscores = \"half\"\nreason = \"x\"\n")).output,
-              HasSubstr("unknown key 'scores' in [accuracy]; accepted: dot_depth, accumulator, accumulator_keys, stores, merge_store, "
+              HasSubstr("unknown key 'scores' (did you mean 'stores'?) in [accuracy]; accepted: dot_depth, accumulator, accumulator_keys, "
+                        "stores, merge_store, "
                         "reason, keys, values"));
 }
 

@@ -33,6 +33,32 @@ TEST(CliMessages, AWordThatIsNoCommandIsNamedWithThoseThereAre) {
   EXPECT_THAT(help.output, HasSubstr("--schedule"));
 }
 
+// Every kind of name that a user types.
+TEST(CliMessages, AMisspeltWordIsToldWithTheOneThatIsMeant) {
+  const std::string kernel = " --family tq4 --kernel " + (kRoot / "tests/kernels/independent_tq4.metal").string();
+  for (const auto& [arguments, hint] : std::vector<std::pair<std::string, std::string>>{
+           {"run --family fwth", "unknown family 'fwth' (did you mean 'fwht'?)"},
+           {"run --kernel x.metal --family fwth", "no such kernel"},
+           {"run smok", "'smok' (did you mean 'smoke'?) is not a suite"},
+           {"compare fwht_v1 fwht_v1 --suite smkoe", "unknown suite 'smkoe' (did you mean 'smoke'?)"},
+           {"run fhwt_v1/d256/h1/undo/gauss/s1", "'fhwt_v1' (did you mean 'fwht_v1'?) is not a variant"},
+           {"run 'fhwt_v1/*'", "no case of the gate matches 'fhwt_v1/*' (did you mean 'fwht_v1'?)"},
+           {"compare fwht_v1 fwht_v9", "'fwht_v9' is not a variant, file or directory (did you mean 'fwht_v1'?)"},
+           {"run fwht_v1/d256/h1/undo/gaus/s1", "'gaus' is unknown (did you mean 'gauss'?)"},
+           {"run fwht_v1/d256/g1/undo/gauss/s1", "'g1' is unknown (did you mean 'h1'?)"},
+           {"run fwht_v1/d256/h1/undu/gauss/s1", "'undu' is unknown (did you mean 'undo'?)"},
+           {"list --limit head_dm=256" + kernel, "has no such axis (did you mean 'head_dim'?)"},
+           {"run smoke --famly fwht", "--famly (did you mean '--family'?)"},
+           {"run smoke --polcy=checked", "--polcy (did you mean '--policy'?)"},
+           {"run smoke --policy chekced", "'chekced' is none of native, checked, shadow (did you mean 'checked'?)"},
+           {"report --format jsn", "'jsn' is none of html, json, junit, markdown, text (did you mean 'json'?)"},
+       }) {
+    const Outcome outcome = run_assay(arguments);
+    EXPECT_EQ(outcome.status, 2) << arguments;
+    EXPECT_THAT(outcome.output, HasSubstr(hint)) << arguments;
+  }
+}
+
 TEST(CliMessages, ControlCharactersAreWrittenOut) {
   const Outcome command = run_assay("\"$(printf 'x\\033[31mred\\302\\233\\377')\"");
   EXPECT_EQ(command.status, 2);

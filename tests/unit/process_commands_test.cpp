@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -29,6 +30,24 @@ class Commands : public testing::Test {
  protected:
   void TearDown() override { EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a process was left behind"; }
 };
+
+// Also one that has closed its pipes, and what it has started.
+TEST_F(Commands, EndSoonAfterTheyAreStopped) {
+  for (const char* text : {"sleep 100", "sleep 100 & wait", "exec >&- 2>&-; sleep 100"}) {
+    std::atomic<bool> stop = false;
+    std::jthread stopper([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      stop = true;
+    });
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_TRUE(shell(text, {.stop = &stop}).is_stopped) << text;
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30)) << text;
+  }
+  const std::atomic<bool> never = false;
+  const CommandResult result = shell("echo out", {.stop = &never});
+  EXPECT_FALSE(result.is_stopped);
+  EXPECT_EQ(result.output, "out\n");
+}
 
 TEST_F(Commands, TellWhatTheyPrintAndHowTheyEnd) {
   const CommandResult result = shell("printf out; printf err >&2; exit 3");
