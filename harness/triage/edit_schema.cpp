@@ -80,19 +80,28 @@ EditSchemata::Schema EditSchemata::schema_of(std::span<const Edit> edits) const 
     const std::string_view original = std::string_view(text_).substr(container.begin, container.end - container.begin);
     write(std::string_view(text_).substr(done, container.begin - done));
     write(container.is_statement ? "\n" : "(\n");
+    // The compiler stops at the first wrong statement behind an `else` when it instantiates a template, but goes on in a block. A jump
+    // would leave the block only.
+    const bool is_block =
+        container.is_statement && original.find("break") == std::string_view::npos && original.find("continue") == std::string_view::npos;
+    std::string others;
+    if (is_block) write("do {\n");
     for (const std::size_t number : of_container[at]) {
       const Edit& edit = edits[number];
       std::string edited(original);
       edited.replace(edit.offset - container.begin, edit.length, edit.replacement);
       schema.lines[number].first = line;
       if (container.is_statement) {
-        write(fmt::format("if (__assay_choice() == {}u) {{ {}; }} else\n", number + 1, edited));
+        write(fmt::format("if (__assay_choice() == {}u) {{ {}; }}{}\n", number + 1, edited, is_block ? "" : " else"));
+        others += fmt::format("{}__assay_choice() == {}u", others.empty() ? "" : " || ", number + 1);
       } else {
         write(fmt::format("__assay_choice() == {}u ? ({}) :\n", number + 1, edited));
       }
       schema.lines[number].last = line;
     }
-    if (container.is_statement) {
+    if (is_block) {
+      write(fmt::format("if (!({})) {{ {}; }}\n}} while (false)", others, original));
+    } else if (container.is_statement) {
       write(original);
     } else {
       write(fmt::format("({}))", original));

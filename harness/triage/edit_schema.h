@@ -25,6 +25,9 @@ class EditSchemata {
   // declarations, macros.
   [[nodiscard]] bool can_hold(const Edit& edit) const { return container_of(edit).has_value(); }
 
+  // Whether both edits change the same value or statement; can_hold() is true for both.
+  [[nodiscard]] bool share_place(const Edit& one, const Edit& other) const { return container_of(one) == container_of(other); }
+
   struct Schema {
     std::string text;
     // The lines [first, last) of the text that only the edit has; by edit.

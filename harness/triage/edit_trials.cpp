@@ -5,6 +5,7 @@
 #include <atomic>
 #include <iterator>
 #include <numeric>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -44,7 +45,8 @@ void EditTrials::compile(std::span<Laboratory> laboratories) const {
 }
 
 // Leaves out edits that do not compile. Where the compiler does not say which these are, halves are tried.
-std::vector<EditTrials::Chunk> EditTrials::compiled_chunks(std::span<const Edit> edits, std::vector<std::size_t> some) const {
+std::vector<EditTrials::Chunk> EditTrials::compiled_chunks(std::span<const Edit> edits, std::vector<std::size_t> some,
+                                                           std::vector<std::size_t>& alone) const {
   std::vector<Chunk> done;
   std::vector<Chunk> open;
   // Each with edits of all ranks, so that the chunks take equally long.
@@ -73,7 +75,17 @@ std::vector<EditTrials::Chunk> EditTrials::compiled_chunks(std::span<const Edit>
       }
       const std::vector<std::size_t> wrong = edits_with_errors(chunk.schema, problem);
       if (!wrong.empty()) {
-        for (auto i = wrong.rbegin(); i != wrong.rend(); ++i) chunk.edits.erase(chunk.edits.begin() + static_cast<std::ptrdiff_t>(*i));
+        // Of a value with several wrong edits, the compiler may name one only.
+        constexpr int patient = 3;
+        std::set<std::size_t> left_out(wrong.begin(), wrong.end());
+        for (std::size_t i = 0; round >= patient && i < chunk.edits.size(); ++i) {
+          const auto shares = [&](std::size_t other) { return schemata_.share_place(edits[chunk.edits[i]], edits[chunk.edits[other]]); };
+          if (std::ranges::any_of(wrong, shares)) left_out.insert(i);
+        }
+        for (auto i = left_out.rbegin(); i != left_out.rend(); ++i) {
+          if (std::ranges::find(wrong, *i) == wrong.end()) alone.push_back(chunk.edits[*i]);
+          chunk.edits.erase(chunk.edits.begin() + static_cast<std::ptrdiff_t>(*i));
+        }
         if (!chunk.edits.empty()) next.push_back({.edits = std::move(chunk.edits)});
       } else if (chunk.edits.size() > 1) {
         const auto middle = chunk.edits.begin() + static_cast<std::ptrdiff_t>(chunk.edits.size() / 2);
@@ -133,7 +145,7 @@ std::vector<std::size_t> EditTrials::promising(std::span<const Edit> edits) {
   std::vector<std::size_t> alone;
   for (std::size_t i = 0; i < edits.size(); ++i) (schemata_.can_hold(edits[i]) ? together : alone).push_back(i);
   std::vector<std::size_t> found;
-  for (Chunk& chunk : compiled_chunks(edits, std::move(together))) {
+  for (Chunk& chunk : compiled_chunks(edits, std::move(together), alone)) {
     if (!try_chunk(chunk, found)) std::ranges::copy(chunk.edits, std::back_inserter(alone));
   }
   try_alone(edits, alone, found);

@@ -38,7 +38,9 @@ class EditTrials {
     EditSchemata::Schema schema = {};
     std::optional<Laboratory> laboratory = {};
   };
-  [[nodiscard]] std::vector<Chunk> compiled_chunks(std::span<const Edit> edits, std::vector<std::size_t> some) const;
+  // `alone` gets those that should be tried alone.
+  [[nodiscard]] std::vector<Chunk> compiled_chunks(std::span<const Edit> edits, std::vector<std::size_t> some,
+                                                   std::vector<std::size_t>& alone) const;
   void compile(std::span<Laboratory> laboratories) const;
   // Whether the chunk could be tried.
   [[nodiscard]] bool try_chunk(Chunk& chunk, std::vector<std::size_t>& found);

@@ -53,6 +53,8 @@ class EditMaker {
   EditMaker(const Source& source, const SourcePiece& piece, const LineSuspicion& suspicion)
       : source_(source), tokens_(piece.tokens), suspicion_(suspicion), structure_(read_structure(piece)), members_(members_of(piece)) {
     find_arrays();
+    find_sizes();
+    find_whole_statements();
     for (const Expression& expression : structure_.expressions) {
       for (const Variable& variable : expression.variables) named_.insert(variable.name);
     }
@@ -68,12 +70,15 @@ class EditMaker {
       edit_functions(expression);
       edit_quotients(expression);
       move_factors(expression);
+      move_parentheses(expression);
+      edit_sizes(expression);
       edit_factors(expression, terms_[i]);
       edit_indices(expression, terms_[i]);
       edit_sums(expression);
       edit_terms(i);
     }
     insert_statements();
+    swap_statements();
     edit_types();
     return std::move(edits_);
   }
@@ -200,9 +205,15 @@ class EditMaker {
       std::size_t last = i + 2;
       if (tokens_[i + 1].is("(")) last = tokens_[i + 1].match + 1;
       while (last + 1 < expression.range.last && (tokens_[last].is(".") || tokens_[last].is("->"))) last += 2;
+      // A division of fractions has no remainder.
+      if (is_float(expression, i - 1) || is_float(expression, last - 1)) continue;
       const std::string_view other = tokens_[i].is("/") ? "%" : "/";
       const std::string_view divisor = text_of({i + 1, last});
-      for (const std::string& name : integers_in_scope(expression)) {
+      constexpr std::size_t most = 16;
+      std::vector<std::string> names = integers_in_scope(expression);
+      order_by(names, [&](const std::string& name) { return -likeness(name, divisor); });
+      names.resize(std::min(names.size(), most));
+      for (const std::string& name : names) {
         replace("other_quotient", {i, last}, fmt::format("{} {}", other, name));
         if (name != divisor) replace("other_quotient", {i, last}, fmt::format("/ ({} / {})", name, divisor));
       }
@@ -232,6 +243,81 @@ class EditMaker {
       if (close + 2 < expression.range.last && tokens_[close + 1].is("*") && tokens_[close + 2].is_identifier() && !is_called(close + 2))
         replace("moved_factor", {i, close + 3}, fmt::format("{}(({}) * {}{})", name, text_of({i + 2, end}), tokens_[close + 2].text, rest));
     }
+  }
+
+  // Whether an operand whose last token this is has a fraction, as far as its type is known.
+  [[nodiscard]] bool is_float(const Expression& expression, std::size_t i) const {
+    if (tokens_[i].is("]") && tokens_[i].match > 0) i = tokens_[i].match - 1;
+    if (tokens_[i].kind == metal::translate::TokenKind::number) return tokens_[i].text.find('.') != std::string_view::npos;
+    const Variable* variable = is_member(i) ? nullptr : find_variable(expression, tokens_[i].text);
+    const std::string_view type = is_member(i) ? members_.type_of(tokens_[i].text) : variable == nullptr ? "" : plain(variable->type);
+    return type.starts_with("float") || type.starts_with("half") || type.starts_with("bfloat");
+  }
+
+  // `a * (b + c)` for `a * b + c`.
+  void move_parentheses(const Expression& expression) {
+    for (std::size_t i = expression.range.first; i + 1 < expression.range.last; ++i) {
+      if (!tokens_[i].is("*") || !tokens_[i + 1].is("(") || i == expression.range.first) continue;
+      const std::size_t close = tokens_[i + 1].match;
+      for (std::size_t at = i + 2; at<close; at = tokens_[at].match> at ? tokens_[at].match + 1 : at + 1) {
+        if (!tokens_[at].is("+") && !tokens_[at].is("-")) continue;
+        replace("moved_parenthesis", {i + 1, close + 1}, fmt::format("({}) {}", text_of({i + 2, at}), text_of({at, close})));
+      }
+    }
+    for (std::size_t i = expression.range.first; i + 4 < expression.range.last; ++i) {
+      const bool is_sum = tokens_[i + 3].is("+") || tokens_[i + 3].is("-");
+      const bool is_simple = is_operand(i + 2) && is_operand(i + 4) && !is_called(i + 4);
+      if (tokens_[i + 1].is("*") && is_sum && is_simple)
+        replace("moved_parenthesis", {i + 2, i + 5}, fmt::format("({})", text_of({i + 2, i + 5})));
+    }
+  }
+  [[nodiscard]] bool is_operand(std::size_t i) const {
+    return tokens_[i].is_identifier() || tokens_[i].kind == metal::translate::TokenKind::number;
+  }
+
+  // A small number where a size of the file is meant: one row of a tile for all of them.
+  void edit_sizes(const Expression& expression) {
+    if (!holds_comparison(tokens_, expression.range)) return;
+    for (std::size_t i = expression.range.first; i < expression.range.last; ++i) {
+      if (!tokens_[i].is("1") && !tokens_[i].is("0")) continue;
+      for (const std::string_view size : sizes_) replace("size", {i, i + 1}, std::string(size));
+    }
+  }
+
+  // Integers that are declared outside of functions, or as parameters of templates.
+  void find_sizes() {
+    constexpr std::size_t most = 10;
+    for (std::size_t i = 1; i + 1 < tokens_.size() && sizes_.size() < most; ++i) {
+      const bool is_constant = i >= 2 && (tokens_[i - 2].is("constexpr") || tokens_[i - 2].is("constant") || tokens_[i - 2].is("const"));
+      const bool is_parameter = tokens_[i - 1].is("int") && (tokens_[i + 1].is(",") || tokens_[i + 1].is(">"));
+      const bool is_named = tokens_[i].is_identifier() && is_integer_type(tokens_[i - 1].text);
+      if (is_named && ((is_constant && tokens_[i + 1].is("=")) || is_parameter)) sizes_.insert(tokens_[i].text);
+    }
+  }
+
+  // Two statements in the wrong order.
+  void swap_statements() {
+    for (std::size_t i = 0; i + 1 < whole_statements_.size(); ++i) {
+      const TokenRange one = whole_statements_[i];
+      const TokenRange other = whole_statements_[i + 1];
+      if (one.last != other.first || (!is_suspect(one) && !is_suspect(other))) continue;
+      replace("swapped_statements", {one.first, other.last}, fmt::format("{} {}", text_of(other), text_of(one)));
+    }
+  }
+
+  // Statements with their semicolons and conditions, in the order of the text.
+  void find_whole_statements() {
+    for (const TokenRange& statement : structure_.statements) {
+      TokenRange whole = {statement.first, statement.last + 1};
+      if (whole.last > tokens_.size() || !tokens_[statement.last].is(";")) continue;
+      if (whole.first > 0 && tokens_[whole.first - 1].is(")") && tokens_[whole.first - 1].match > 0) {
+        const std::size_t head = tokens_[whole.first - 1].match - 1;
+        if (tokens_[head].is("for") || tokens_[head].is("while")) continue;
+        if (tokens_[head].is("if")) whole.first = head;
+      }
+      whole_statements_.push_back(whole);
+    }
+    order_by(whole_statements_, [](const TokenRange& range) { return range.first; });
   }
 
   // Integers of different widths are mixed freely.
@@ -290,24 +376,33 @@ class EditMaker {
     }
   }
 
-  // Names of integers, the nearest declarations first.
+  // Integers, also members and components, the nearest declarations first.
   [[nodiscard]] std::vector<std::string> integers_in_scope(const Expression& expression) const {
-    constexpr std::size_t most = 16;
+    constexpr std::string_view components = "xyzw";
     std::vector<std::string> names;
+    const auto add = [&](std::string name, std::string_view type) {
+      if (is_integer_type(type)) {
+        names.push_back(std::move(name));
+      } else if (!type.empty() && type.back() >= '2' && type.back() <= '4' && is_integer_type(type.substr(0, type.size() - 1))) {
+        for (const char component : components.substr(0, static_cast<std::size_t>(type.back() - '0')))
+          names.push_back(fmt::format("{}.{}", name, component));
+      }
+    };
     for (auto variable = expression.variables.rbegin(); variable != expression.variables.rend(); ++variable) {
       if (variable->type.find('*') != std::string::npos || is_array(variable->name)) continue;
-      if (is_integer_type(plain(variable->type))) names.emplace_back(variable->name);
+      add(std::string(variable->name), plain(variable->type));
       for (const auto& [name, type] : members_.of_struct(plain(variable->type))) {
-        if (is_integer_type(type)) names.push_back(fmt::format("{}.{}", variable->name, name));
+        if (!is_array(name)) add(fmt::format("{}.{}", variable->name, name), type);
       }
     }
-    names.resize(std::min(names.size(), most));
     return names;
   }
 
   // A stride that is missing.
   void edit_indices(const Expression& expression, const ExpressionTerms& terms) {
-    const std::vector<std::string> names = integers_in_scope(expression);
+    constexpr std::size_t most = 16;
+    std::vector<std::string> names = integers_in_scope(expression);
+    names.resize(std::min(names.size(), most));
     for (const TokenRange& term : terms.index_terms) {
       if (!is_suspect(term) || is_target(term) || names_pointer(expression, term)) continue;
       const std::string text(text_of(term));
@@ -442,6 +537,8 @@ class EditMaker {
   std::vector<ExpressionTerms> terms_;  // by expression
   std::set<std::string_view> arrays_;
   std::set<std::string_view> named_;  // all variables of the source
+  std::set<std::string_view> sizes_;
+  std::vector<TokenRange> whole_statements_;
   std::set<std::tuple<std::size_t, std::size_t, std::string>> known_;
   std::vector<Edit> edits_;
 };

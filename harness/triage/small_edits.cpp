@@ -84,12 +84,12 @@ double unlikeliness(std::string_view op, LineSuspicion::Fault fault, Words likel
   constexpr double last = 4;
   if (op == "more_statement") return last;
   if (op == "other_function") return 0;
-  if (op == "other_type" || op == "other_quotient" || op == "moved_factor") return second;
+  if (op == "other_type" || op == "other_quotient" || op.starts_with("moved_") || op == "swapped_statements") return second;
   if (fault == Fault::limit) {
     // The first of them go wrong most often.
     constexpr double next = 0.15;
     if (is_among(op, kLimits)) return next * static_cast<double>(std::ranges::find(kLimits, op) - kLimits.begin());
-    return is_name || op == "more_term" ? unlikely : far_fetched;
+    return is_name || op == "more_term" || op == "size" ? unlikely : far_fetched;
   }
   if (fault == Fault::place) return is_among(op, kPlaces) || is_name ? 0 : op == "more_term" || op == "more_stride" ? second : far_fetched;
   if (fault == Fault::amount && (is_among(op, kAmounts) || op == "start")) return 0;
@@ -97,14 +97,25 @@ double unlikeliness(std::string_view op, LineSuspicion::Fault fault, Words likel
   return is_among(op, kFarFetched) ? far_fetched : unlikely;
 }
 
+// Operators that undo mistakes of a class and make few edits, so that they are tried early on all lines.
+bool is_made_for(std::string_view op, std::string_view kind) {
+  using namespace mistake;
+  if (op == "other_quotient") return kind == kHead || kind == kRing || kind == kStride;
+  if (op == "swapped_statements" || op.starts_with("moved_")) return is_among(kind, std::array{kMask, kScale, kSoftcap, kSinks, kRescale});
+  return op == "size" && is_among(kind, std::array{kWindow, kChunk, kMask, kNewest, kOldest});
+}
+
 // Edits of suspect lines first; on a line, the likely ones first.
-std::vector<Edit> order_by_suspicion(const Source& source, std::vector<Edit> edits, Words likely, const LineSuspicion& suspicion) {
+std::vector<Edit> order_by_suspicion(const Source& source, std::vector<Edit> edits, std::string_view kind, const LineSuspicion& suspicion) {
+  const Words likely = likely_operators(kind);
   for (Edit& edit : plausible_edits(source, suspicion)) edits.push_back(std::move(edit));
   order_by(edits, [&](const Edit& edit) {
     constexpr double least = 0.01;
     const double suspect = std::max(least, suspicion.of(source.place(edit.offset).line));
     const double operation = unlikeliness(edit.op, suspicion.fault, likely);
     const double cost = operation - (suspicion.fault == LineSuspicion::Fault::limit ? 2 : 4) * math::log2(suspect);
+    constexpr double soon = 1.5;
+    if (is_made_for(edit.op, kind)) return std::min(cost, soon);
     // Initial values are few, and what they are wrong for shows far behind them.
     constexpr double early = 4;
     return edit.op == "start" ? std::min(cost, early) : cost;
@@ -143,13 +154,13 @@ std::vector<Edit> edits_to_try(const Source& source, const EditSearch& search) {
   if (search.suspicion == nullptr) {
     LineSuspicion all;
     for (std::uint32_t line = 1; line <= source.line_count(); ++line) all.by_line[line] = 1;
-    const std::vector<Edit> ordered = order_by_suspicion(source, edits, likely, all);
+    const std::vector<Edit> ordered = order_by_suspicion(source, edits, search.kind, all);
     constexpr std::size_t alike = 2;
     return in_turn(ordered, edits, alike);
   }
   // A known mistake that explains the output says as much as landmarks, about which some hidden key may enter.
   const std::size_t some = search.is_kind_sure ? 1 : 3;
-  return in_turn(order_by_suspicion(source, edits, likely, *search.suspicion), edits, some);
+  return in_turn(order_by_suspicion(source, edits, search.kind, *search.suspicion), edits, some);
 }
 
 std::string edited(const std::string& text, const Edit& edit) {

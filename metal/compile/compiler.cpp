@@ -209,6 +209,8 @@ void Compiler::run_clang(std::vector<std::string> command, std::string_view sour
                          const std::filesystem::path& output) const {
   const TemporaryFile input(cache_, source, ".clcpp");
   command.insert(command.begin(), clang_);
+  // Whoever compiles many edits of a kernel together wants to know each that is wrong.
+  if (source.find("__assay_choice() ==") != std::string_view::npos) command.emplace_back("-ferror-limit=0");
   command.insert(command.end(), {fmt::format("-fpass-plugin={}", lockstep_pass().string()),
                                  "-fno-temp-file",  // a pass that refuses a kernel would leave one behind
                                  input.path().string(), "-o", output.string()});

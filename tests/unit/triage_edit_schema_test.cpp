@@ -34,7 +34,8 @@ TEST(TriageEditSchema, HoldsValuesAndStatements) {
   for (const Edit& edit : edits) EXPECT_TRUE(schemata.can_hold(edit)) << edit.replacement;
   EXPECT_EQ(schemata.schema_of(edits).text,
             "void f(device int* a, int n) {\n  int i = (\n__assay_choice() == 1u ? (n - 1) :\n(n + 1));\n  if ((\n"
-            "__assay_choice() == 2u ? (i <= n) :\n(i < n))) \nif (__assay_choice() == 3u) { a[n] = 2; } else\na[i] = 2;\n}\n");
+            "__assay_choice() == 2u ? (i <= n) :\n(i < n))) \ndo {\nif (__assay_choice() == 3u) { a[n] = 2; }\n"
+            "if (!(__assay_choice() == 3u)) { a[i] = 2; }\n} while (false);\n}\n");
 }
 
 TEST(TriageEditSchema, DoesNotHoldWhatTheCompilerMustKnow) {
