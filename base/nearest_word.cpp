@@ -37,7 +37,8 @@ std::string_view nearest_word(std::string_view word, const std::vector<std::stri
   for (const std::string_view candidate : words) {
     const std::size_t longer = std::max(word.size(), candidate.size());
     if (longer - std::min(word.size(), candidate.size()) >= least) continue;
-    if (const std::size_t distance = letters_apart(word, candidate); distance < least) {
+    // Words that share no letter are not alike, however short they are.
+    if (const std::size_t distance = letters_apart(word, candidate); distance < least && distance < longer) {
       least = distance;
       nearest = candidate;
     }

@@ -51,7 +51,7 @@ TEST(CliMessages, AMisspeltWordIsToldWithTheOneThatIsMeant) {
            {"run smoke --famly fwht", "--famly (did you mean '--family'?)"},
            {"run smoke --polcy=checked", "--polcy (did you mean '--policy'?)"},
            {"run smoke --policy chekced", "'chekced' is none of native, checked, shadow (did you mean 'checked'?)"},
-           {"report --format jsn", "'jsn' is none of html, json, junit, markdown, text (did you mean 'json'?)"},
+           {"report --format jsn", "'jsn' is none of text, junit, html, markdown, json, sarif, github (did you mean 'json'?)"},
        }) {
     const Outcome outcome = run_assay(arguments);
     EXPECT_EQ(outcome.status, 2) << arguments;

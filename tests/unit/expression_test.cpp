@@ -204,7 +204,7 @@ TEST(Expressions, WhatIsNoExpression) {
 TEST(Expressions, ErrorsSayPlaceExpressionColumnAndValues) {
   EXPECT_EQ(error_of("b * (n / zero)"), "variant.toml:7: 'b * (n / zero)', column 8: division by zero (b = 2, n = 100, zero = 0)");
   EXPECT_EQ(error_of("n + n + nn"),
-            "variant.toml:7: 'n + n + nn', column 9: unknown name 'nn'; accepted: b, n, mask, x, is_wide, k (n = 100)");
+            "variant.toml:7: 'n + n + nn', column 9: unknown name 'nn' (did you mean 'n'?); accepted: b, n, mask, x, is_wide, k (n = 100)");
   const auto said = [](const auto& read) {
     try {
       read();
