@@ -46,7 +46,8 @@ void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blam
   constexpr double exact = 0.95, good = 0.9;
   std::vector<Observation> observed = observe_some(laboratory, failing);
   observed.insert(observed.end(), nearby.failing.begin(), nearby.failing.end());
-  const std::vector<Fit> fits = fits_of(observed, nearby.passing, laboratory.shelf());
+  // Cases that are too expensive to be observed show no known mistake.
+  const std::vector<Fit> fits = observed.empty() ? std::vector<Fit>() : fits_of(observed, nearby.passing, laboratory.shelf());
   const auto explains = [&](const Fit& fit) {
     return fit.kind != mistake::kUnknown && (fit.exact > exact || (fit.goodness > good && !fit.is_arbitrary));
   };
