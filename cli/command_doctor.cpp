@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/processors.h"
 #include "base/sandbox.h"
 #include "base/user_key.h"
 #include "cli/commands.h"
@@ -136,8 +137,11 @@ std::string check_machine() {
   const double page = static_cast<double>(sysconf(_SC_PAGESIZE));
   const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * page / kMegabyte;
   const double free = static_cast<double>(sysconf(_SC_AVPHYS_PAGES)) * page / kMegabyte;
-  return fmt::format("{} {} {}, {} cores, {:.0f} MB of memory, {:.0f} MB unused", system.sysname, system.release, system.machine,
-                     std::thread::hardware_concurrency(), memory, free);
+  const unsigned usable = base::usable_processors();
+  const unsigned all = std::max(usable, std::thread::hardware_concurrency());
+  const std::string cores = usable == all ? fmt::format("{}", all) : fmt::format("{} of {}", usable, all);
+  return fmt::format("{} {} {}, {} cores, {:.0f} MB of memory, {:.0f} MB unused", system.sysname, system.release, system.machine, cores,
+                     memory, free);
 }
 
 // A missing layer is no failure: the others hold.

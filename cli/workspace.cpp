@@ -13,8 +13,8 @@
 #include <map>
 #include <span>
 #include <stdexcept>
-#include <thread>
 
+#include "base/processors.h"
 #include "base/text.h"
 #include "cli/say.h"
 #include "families/registry.h"
@@ -308,7 +308,7 @@ void select_one(Workspace& workspace, const Options& options, const std::vector<
         fmt::format("{} runs one case; this selects {} (`assay list --cases SELECTION` prints their names)", command, count));
 }
 
-unsigned job_count(const Options& options) { return options.jobs == 0 ? std::max(1U, std::thread::hardware_concurrency()) : options.jobs; }
+unsigned job_count(const Options& options) { return options.jobs == 0 ? base::usable_processors() : options.jobs; }
 
 harness::WorkbenchOptions workbench_options(const Options& options, const Workspace& workspace) {
   harness::WorkbenchOptions result;

@@ -415,6 +415,12 @@ std::string changed_float(std::string_view literal) {
   return changed + std::string(literal.substr(digits));
 }
 
+std::string edited(std::string text, const Edit& edit) {
+  const std::vector<std::size_t> offsets = edit.offsets();
+  for (auto offset = offsets.rbegin(); offset != offsets.rend(); ++offset) text.replace(*offset, edit.length, edit.replacement);
+  return text;
+}
+
 std::vector<Edit> edits_of(const SourcePiece& piece, std::string_view text) { return Editor(piece, text).run(); }
 
 }  // namespace assay::harness

@@ -10,12 +10,23 @@
 
 namespace assay::harness {
 
-// Bytes [offset, offset + length) of the source become `replacement`.
+// Bytes [offset, offset + length) of the source become `replacement`, and so do as many at each offset of `also`, all of them larger.
 struct Edit {
   std::string_view op;
   std::size_t offset = 0, length = 0;
   std::string replacement;
+  std::vector<std::size_t> also = {};
+
+  // All offsets, in ascending order.
+  [[nodiscard]] std::vector<std::size_t> offsets() const {
+    std::vector<std::size_t> all = {offset};
+    all.insert(all.end(), also.begin(), also.end());
+    return all;
+  }
 };
+
+// The text with the edit made.
+[[nodiscard]] std::string edited(std::string text, const Edit& edit);
 
 // The edits of all operators in one piece; `text` is the whole source.
 [[nodiscard]] std::vector<Edit> edits_of(const SourcePiece& piece, std::string_view text);

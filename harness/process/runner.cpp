@@ -10,11 +10,11 @@
 #include <map>
 #include <optional>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/digest.h"
+#include "base/processors.h"
 #include "base/process.h"
 #include "harness/execute/execute.h"
 #include "harness/execute/execute_job.h"
@@ -221,7 +221,7 @@ class Supervisor {
   // threads for which it waits, so what all threads compute is limited too.
   [[nodiscard]] bool is_late(Employed& employed) const {
     if (Clock::now() - employed.start <= options_.timeout) return false;
-    const unsigned threads = options_.execution.threads == 0 ? std::thread::hardware_concurrency() : options_.execution.threads;
+    const unsigned threads = options_.execution.threads == 0 ? base::usable_processors() : options_.execution.threads;
     if (employed.worker.process().processor_time() - employed.used > std::max(1U, threads) * options_.timeout) return true;
     const std::chrono::nanoseconds waited = employed.worker.process().waited();
     // Less than before: the process of its kernels is another one.

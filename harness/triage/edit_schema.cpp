@@ -28,6 +28,16 @@ std::vector<TokenRange> parts_of(const std::vector<SourceToken>& tokens, TokenRa
   return parts;
 }
 
+// What the edit makes of the part of the source that begins at `begin`.
+std::string edited_part(const Edit& edit, std::size_t begin, std::string_view part) {
+  std::string text(part);
+  const std::vector<std::size_t> offsets = edit.offsets();
+  for (auto offset = offsets.rbegin(); offset != offsets.rend(); ++offset) {
+    if (*offset >= begin && *offset < begin + part.size()) text.replace(*offset - begin, edit.length, edit.replacement);
+  }
+  return text;
+}
+
 }  // namespace
 
 EditSchemata::EditSchemata(const Source& source) : text_(source.text()) {
@@ -55,19 +65,36 @@ EditSchemata::EditSchemata(const Source& source) : text_(source.text()) {
   containers_.erase(std::ranges::unique(containers_, overlaps).begin(), containers_.end());
 }
 
-std::optional<std::size_t> EditSchemata::container_of(const Edit& edit) const {
-  const auto behind = std::ranges::upper_bound(containers_, edit.offset, {}, &Container::begin);
+std::optional<std::size_t> EditSchemata::container_of(std::size_t offset, std::size_t length) const {
+  const auto behind = std::ranges::upper_bound(containers_, offset, {}, &Container::begin);
   if (behind == containers_.begin()) return std::nullopt;
   const auto found = behind - 1;
-  if (edit.offset + edit.length > found->end) return std::nullopt;
+  if (offset + length > found->end) return std::nullopt;
   return static_cast<std::size_t>(found - containers_.begin());
+}
+
+std::set<std::size_t> EditSchemata::containers_of(const Edit& edit) const {
+  std::set<std::size_t> containers;
+  for (const std::size_t offset : edit.offsets()) {
+    const std::optional<std::size_t> container = container_of(offset, edit.length);
+    if (!container) return {};
+    containers.insert(*container);
+  }
+  return containers;
+}
+
+bool EditSchemata::share_place(const Edit& one, const Edit& other) const {
+  const std::set<std::size_t> places = containers_of(one);
+  return std::ranges::any_of(containers_of(other), [&](std::size_t place) { return places.contains(place); });
 }
 
 EditSchemata::Schema EditSchemata::schema_of(std::span<const Edit> edits) const {
   Schema schema;
   schema.lines.resize(edits.size());
   std::vector<std::vector<std::size_t>> of_container(containers_.size());
-  for (std::size_t i = 0; i < edits.size(); ++i) of_container[*container_of(edits[i])].push_back(i);
+  for (std::size_t i = 0; i < edits.size(); ++i) {
+    for (const std::size_t container : containers_of(edits[i])) of_container[container].push_back(i);
+  }
   std::uint32_t line = 1;
   const auto write = [&](std::string_view text) {
     schema.text += text;
@@ -87,17 +114,15 @@ EditSchemata::Schema EditSchemata::schema_of(std::span<const Edit> edits) const 
     std::string others;
     if (is_block) write("do {\n");
     for (const std::size_t number : of_container[at]) {
-      const Edit& edit = edits[number];
-      std::string edited(original);
-      edited.replace(edit.offset - container.begin, edit.length, edit.replacement);
-      schema.lines[number].first = line;
+      const std::string edited = edited_part(edits[number], container.begin, original);
+      schema.lines[number].push_back({.first = line});
       if (container.is_statement) {
         write(fmt::format("if (__assay_choice() == {}u) {{ {}; }}{}\n", number + 1, edited, is_block ? "" : " else"));
         others += fmt::format("{}__assay_choice() == {}u", others.empty() ? "" : " || ", number + 1);
       } else {
         write(fmt::format("__assay_choice() == {}u ? ({}) :\n", number + 1, edited));
       }
-      schema.lines[number].last = line;
+      schema.lines[number].back().last = line;
     }
     if (is_block) {
       write(fmt::format("if (!({})) {{ {}; }}\n}} while (false)", others, original));
@@ -122,9 +147,12 @@ std::vector<std::size_t> edits_with_errors(const EditSchemata::Schema& schema, s
     lines.insert(line);
   }
   std::vector<std::size_t> found;
+  const auto has_error = [&](const EditSchemata::Schema::Lines& part) {
+    const auto first = lines.lower_bound(part.first);
+    return first != lines.end() && *first < part.last;
+  };
   for (std::size_t i = 0; i < schema.lines.size(); ++i) {
-    const auto first = lines.lower_bound(schema.lines[i].first);
-    if (first != lines.end() && *first < schema.lines[i].last) found.push_back(i);
+    if (std::ranges::any_of(schema.lines[i], has_error)) found.push_back(i);
   }
   return found;
 }

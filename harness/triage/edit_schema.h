@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,20 +22,20 @@ class EditSchemata {
  public:
   explicit EditSchemata(const Source& source);
 
-  // Whether the edit changes one value or one statement of a function. Others change what the compiler must know: constants, types,
+  // Whether the edit only changes values or statements of functions. Others change what the compiler must know: constants, types,
   // declarations, macros.
-  [[nodiscard]] bool can_hold(const Edit& edit) const { return container_of(edit).has_value(); }
+  [[nodiscard]] bool can_hold(const Edit& edit) const { return !containers_of(edit).empty(); }
 
   // Whether both edits change the same value or statement; can_hold() is true for both.
-  [[nodiscard]] bool share_place(const Edit& one, const Edit& other) const { return container_of(one) == container_of(other); }
+  [[nodiscard]] bool share_place(const Edit& one, const Edit& other) const;
 
   struct Schema {
     std::string text;
-    // The lines [first, last) of the text that only the edit has; by edit.
+    // The lines [first, last) of the text that only the edit has; by edit, for each value or statement that it changes.
     struct Lines {
       std::uint32_t first = 0, last = 0;
     };
-    std::vector<Lines> lines;
+    std::vector<std::vector<Lines>> lines;
   };
   // The source in which choice i + 1 makes edits[i], and choice 0 none; can_hold() is true for each.
   [[nodiscard]] Schema schema_of(std::span<const Edit> edits) const;
@@ -45,7 +46,9 @@ class EditSchemata {
     std::size_t begin = 0, end = 0;
     bool is_statement = false;
   };
-  [[nodiscard]] std::optional<std::size_t> container_of(const Edit& edit) const;
+  [[nodiscard]] std::optional<std::size_t> container_of(std::size_t offset, std::size_t length) const;
+  // In the order of the text; empty if one of its places is in none.
+  [[nodiscard]] std::set<std::size_t> containers_of(const Edit& edit) const;
 
   const std::string& text_;
   std::vector<Container> containers_;  // in the order of the text, without overlaps

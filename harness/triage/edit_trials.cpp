@@ -9,29 +9,61 @@
 #include <thread>
 #include <utility>
 
+#include "base/processors.h"
+
 namespace assay::harness {
 namespace {
 
 // Edits of one schema: with more, compiling takes longer than in proportion.
 constexpr std::size_t kTogether = 128;
 
-unsigned processors() { return std::max(1U, std::thread::hardware_concurrency()); }
+using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
 EditTrials::EditTrials(const Laboratory& laboratory, const Source& source, const EditSearch& search)
     : laboratory_(laboratory), source_(source), search_(search), schemata_(source) {
   Laboratory before = laboratory.with_source(laboratory.variant().source);
-  const auto start = std::chrono::steady_clock::now();
-  end_ = start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(search.budget);
+  const auto start = Clock::now();
+  end_ = start + std::chrono::duration_cast<Clock::duration>(search.budget);
   digest_ = before.try_choices(search.failing.front(), std::vector<std::uint32_t>{0}).front().digest;
   // More than any edit takes that ends; the first run also starts processes.
   constexpr int times = 10;
   constexpr std::chrono::duration<double> least = std::chrono::milliseconds(200);
-  patience_ = std::clamp<std::chrono::duration<double>>(times * (std::chrono::steady_clock::now() - start), least, patience());
+  patience_ = std::clamp<std::chrono::duration<double>>(times * (Clock::now() - start), least, patience());
 }
 
-std::size_t EditTrials::at_once() { return kTogether * processors(); }
+std::size_t EditTrials::at_once() const {
+  const std::size_t most = kTogether * base::usable_processors();
+  if (seconds_per_edit_ == 0) return most;
+  // The most likely of them are confirmed before the next ones are compiled, also on a machine that is busy with something else.
+  constexpr double part = 0.15;
+  const double fitting = part * search_.budget.count() / seconds_per_edit_;
+  return static_cast<std::size_t>(std::clamp(fitting, static_cast<double>(kTogether), static_cast<double>(most)));
+}
+
+std::vector<Edit> EditTrials::spread(std::vector<Edit> ordered) const {
+  // Alone, an edit costs about as much as so many together.
+  constexpr std::size_t as_much = 24;
+  std::vector<Edit> all;
+  std::vector<Edit> waiting;
+  std::size_t next = 0;
+  std::size_t together = 0;
+  for (Edit& edit : ordered) {
+    if (schemata_.can_hold(edit)) {
+      all.push_back(std::move(edit));
+      ++together;
+    } else {
+      waiting.push_back(std::move(edit));
+    }
+    if (next < waiting.size() && together >= as_much) {
+      all.push_back(std::move(waiting[next++]));
+      together = 0;
+    }
+  }
+  std::move(waiting.begin() + static_cast<std::ptrdiff_t>(next), waiting.end(), std::back_inserter(all));
+  return all;
+}
 
 // Several at a time.
 void EditTrials::compile(std::span<Laboratory> laboratories) const {
@@ -40,7 +72,7 @@ void EditTrials::compile(std::span<Laboratory> laboratories) const {
     for (std::size_t i = next++; i < laboratories.size(); i = next++) static_cast<void>(laboratories[i].prepared(search_.failing.front()));
   };
   std::vector<std::jthread> helpers;
-  for (unsigned i = 1; i < processors(); ++i) helpers.emplace_back(some);
+  for (unsigned i = 1; i < base::usable_processors(); ++i) helpers.emplace_back(some);
   some();
 }
 
@@ -54,7 +86,7 @@ std::vector<EditTrials::Chunk> EditTrials::compiled_chunks(std::span<const Edit>
   open.resize(count);
   for (std::size_t i = 0; i < some.size(); ++i) open[i % count].edits.push_back(some[i]);
   constexpr int rounds = 12;
-  for (int round = 0; round < rounds && !open.empty() && std::chrono::steady_clock::now() < end_; ++round) {
+  for (int round = 0; round < rounds && !open.empty() && Clock::now() < end_; ++round) {
     std::vector<Laboratory> laboratories;
     for (Chunk& chunk : open) {
       std::vector<Edit> held;
@@ -123,13 +155,12 @@ bool EditTrials::try_chunk(Chunk& chunk, std::vector<std::size_t>& found) {
 }
 
 void EditTrials::try_alone(std::span<const Edit> edits, std::span<const std::size_t> some, std::vector<std::size_t>& found) const {
-  const std::size_t batch = std::size_t{4} * processors();
-  for (std::size_t first = 0; first < some.size() && std::chrono::steady_clock::now() < end_; first += batch) {
+  const std::size_t batch = std::size_t{4} * base::usable_processors();
+  for (std::size_t first = 0; first < some.size() && Clock::now() < end_; first += batch) {
     const std::span<const std::size_t> these = some.subspan(first, std::min(batch, some.size() - first));
     std::vector<Laboratory> laboratories;
     for (const std::size_t i : these) {
-      std::string text = source_.text();
-      laboratories.push_back(with_text(laboratory_, text.replace(edits[i].offset, edits[i].length, edits[i].replacement)));
+      laboratories.push_back(with_text(laboratory_, edited(source_.text(), edits[i])));
       laboratories.back().set_patience(patience());
     }
     compile(laboratories);
@@ -141,6 +172,7 @@ void EditTrials::try_alone(std::span<const Edit> edits, std::span<const std::siz
 }
 
 std::vector<std::size_t> EditTrials::promising(std::span<const Edit> edits) {
+  const auto start = Clock::now();
   std::vector<std::size_t> together;
   std::vector<std::size_t> alone;
   for (std::size_t i = 0; i < edits.size(); ++i) (schemata_.can_hold(edits[i]) ? together : alone).push_back(i);
@@ -149,6 +181,8 @@ std::vector<std::size_t> EditTrials::promising(std::span<const Edit> edits) {
     if (!try_chunk(chunk, found)) std::ranges::copy(chunk.edits, std::back_inserter(alone));
   }
   try_alone(edits, alone, found);
+  const std::chrono::duration<double> taken = Clock::now() - start;
+  if (!edits.empty()) seconds_per_edit_ = taken.count() / static_cast<double>(edits.size());
   std::ranges::sort(found);
   return found;
 }

@@ -22,10 +22,13 @@ class EditTrials {
   // `laboratory`, `source` and what `search` refers to must outlive the object.
   EditTrials(const Laboratory& laboratory, const Source& source, const EditSearch& search);
 
-  // How many edits one call of promising() should get.
-  [[nodiscard]] static std::size_t at_once();
+  // How many edits the next call of promising() should get: so many that it takes a small part of the budget.
+  [[nodiscard]] std::size_t at_once() const;
   // An edit may cause an endless loop.
   [[nodiscard]] static std::chrono::duration<double> patience() { return std::chrono::seconds(2); }
+
+  // The same edits in an order that also says what they cost: those that must be compiled alone come later.
+  [[nodiscard]] std::vector<Edit> spread(std::vector<Edit> ordered) const;
 
   // The edits, by index, with which the first failing case passes and no passing case fails. Behind EditSearch::budget, counted from the
   // constructor, no more are tried.
@@ -53,6 +56,7 @@ class EditTrials {
   std::chrono::steady_clock::time_point end_;
   std::uint64_t digest_ = 0;                     // of the first failing case
   std::chrono::duration<double> patience_ = {};  // with one run of it
+  double seconds_per_edit_ = 0;                  // of the last call of promising(); 0 before it
 };
 
 }  // namespace assay::harness

@@ -8,9 +8,9 @@
 #include <bit>
 #include <cmath>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
+#include "base/processors.h"
 #include "families/described_launch.h"
 #include "metal/errors.h"
 
@@ -92,7 +92,7 @@ std::vector<Laboratory::Trial> Laboratory::try_choices(const Case& test_case, st
   if (prepared == nullptr) return std::vector<Trial>(choices.size());
   RunOptions options = options_.run;
   if (policy) options.execution.policy = *policy;
-  options.jobs = std::max(1U, std::thread::hardware_concurrency());
+  options.jobs = base::usable_processors();
   if (options.execution.schedules.empty()) options.execution.schedules = {metal::Schedule{}};
   // Verdicts name their case, and a case its place in the list by its seed.
   std::vector<Case> numbered(choices.size(), test_case);
@@ -139,7 +139,7 @@ void Laboratory::prefetch(std::span<const Case> cases) {
     if (!verdicts_.contains(format_case(test_case))) by_functions[families::functions_text(test_case, variant())].push_back(test_case);
   }
   RunOptions options = options_.run;
-  options.jobs = std::max(1U, std::thread::hardware_concurrency());
+  options.jobs = base::usable_processors();
   for (const auto& [functions, some] : by_functions) {
     const Workbench* bench = workbench(some.front());
     if (bench == nullptr) continue;

@@ -200,6 +200,8 @@ class EditMaker {
 
   // Another operator and another operand: `h % heads` for `h / group`, or for `h / (all / heads)`.
   void edit_quotients(const Expression& expression) {
+    // No variable has a value there.
+    if (expression.is_fixed) return;
     for (std::size_t i = expression.range.first + 1; i + 1 < expression.range.last; ++i) {
       if (!tokens_[i].is("/") && !tokens_[i].is("%")) continue;
       std::size_t last = i + 2;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "harness/mutate/operators.h"
 #include "harness/mutate/source.h"
 #include "harness/triage/confirm.h"
+#include "harness/triage/edit_places.h"
 #include "harness/triage/edit_trials.h"
 #include "harness/triage/ordered.h"
 #include "harness/triage/plausible_edits.h"
@@ -123,12 +125,16 @@ std::vector<Edit> order_by_suspicion(const Source& source, std::vector<Edit> edi
   return edits;
 }
 
-// Some of the first, then one of the second, each edit once.
-std::vector<Edit> in_turn(const std::vector<Edit>& first, const std::vector<Edit>& second, std::size_t some) {
+// Some of the first, then one of the second, each edit once; behind an edit the same at all places that look alike.
+std::vector<Edit> in_turn(const Source& source, const std::vector<Edit>& first, const std::vector<Edit>& second, std::size_t some) {
   std::vector<Edit> joined;
-  std::set<std::tuple<std::size_t, std::size_t, std::string_view>> known;
+  std::set<std::tuple<std::vector<std::size_t>, std::size_t, std::string>> known;
+  const auto take_one = [&](const Edit& edit) {
+    if (known.emplace(edit.offsets(), edit.length, edit.replacement).second) joined.push_back(edit);
+  };
   const auto take = [&](const Edit& edit) {
-    if (known.emplace(edit.offset, edit.length, edit.replacement).second) joined.push_back(edit);
+    take_one(edit);
+    if (const std::optional<Edit> everywhere = repeated(source, edit)) take_one(*everywhere);
   };
   std::size_t next = 0;
   for (std::size_t i = 0; i < first.size(); ++i) {
@@ -144,6 +150,7 @@ std::vector<Edit> edits_to_try(const Source& source, const EditSearch& search) {
   std::vector<Edit> edits = opposite_edits(source);
   for (Mutant& mutant : make_mutants(source)) edits.push_back({mutant.op, mutant.offset, mutant.length, std::move(mutant.replacement)});
   std::erase_if(edits, [](const Edit& edit) { return is_among(edit.op, kNever); });
+  leave_out_instantiations(source, edits);
   const Words likely = likely_operators(search.kind);
   // Sorted by operator: of two edits with the same meaning, the more likely one is found.
   const auto length = static_cast<double>(source.text().size());
@@ -156,15 +163,11 @@ std::vector<Edit> edits_to_try(const Source& source, const EditSearch& search) {
     for (std::uint32_t line = 1; line <= source.line_count(); ++line) all.by_line[line] = 1;
     const std::vector<Edit> ordered = order_by_suspicion(source, edits, search.kind, all);
     constexpr std::size_t alike = 2;
-    return in_turn(ordered, edits, alike);
+    return in_turn(source, ordered, edits, alike);
   }
   // A known mistake that explains the output says as much as landmarks, about which some hidden key may enter.
   const std::size_t some = search.is_kind_sure ? 1 : 3;
-  return in_turn(order_by_suspicion(source, edits, search.kind, *search.suspicion), edits, some);
-}
-
-std::string edited(const std::string& text, const Edit& edit) {
-  return text.substr(0, edit.offset) + edit.replacement + text.substr(edit.offset + edit.length);
+  return in_turn(source, order_by_suspicion(source, edits, search.kind, *search.suspicion), edits, some);
 }
 
 // What is missing where this was added, or was wrong where it was replaced; empty where other mistakes have the same repair.
@@ -200,21 +203,25 @@ Blame blame_small_edits(const Laboratory& laboratory, const EditSearch& asked) {
   const auto left = [&]() -> std::chrono::duration<double> { return search.budget - (std::chrono::steady_clock::now() - start); };
   Laboratory before = laboratory.with_source(laboratory.variant().source);
   const Source source(kernels::read_text(laboratory.variant().source), laboratory.variant().source.string());
-  const std::vector<Edit> edits = edits_to_try(source, search);
   EditTrials trials(laboratory, source, search);
+  const std::vector<Edit> edits = trials.spread(edits_to_try(source, search));
   Blame blame;
   Blame partial;  // of an edit that does not make all failing cases pass: there may be another mistake
   std::size_t most_healed = 0;
   auto found_at = std::chrono::steady_clock::time_point::max();
   // Edits of several lines may do the same; then any of them may be the one.
   constexpr std::chrono::seconds further(8);
-  const auto goes_on = [&] {
-    return left().count() > 0 && (blame.suspects.empty() || std::chrono::steady_clock::now() - found_at < further);
+  // What was found is worth a little more than the budget.
+  constexpr std::chrono::seconds overtime(15);
+  const auto goes_on = [&](std::chrono::duration<double> over) {
+    return left() > -over && (blame.suspects.empty() || std::chrono::steady_clock::now() - found_at < further);
   };
-  for (std::size_t first = 0; first < edits.size() && goes_on(); first += EditTrials::at_once()) {
-    const std::span<const Edit> some = std::span(edits).subspan(first, std::min(EditTrials::at_once(), edits.size() - first));
+  std::size_t count = 0;
+  for (std::size_t first = 0; first < edits.size() && goes_on({}); first += count) {
+    count = std::min(trials.at_once(), edits.size() - first);
+    const std::span<const Edit> some = std::span(edits).subspan(first, count);
     for (const std::size_t i : trials.promising(some)) {
-      if (!goes_on()) break;
+      if (!goes_on(overtime)) break;
       const std::uint32_t line = source.place(some[i].offset).line;
       // Of several edits of a line, the most likely one will do, and of several lines, few.
       constexpr std::size_t most_lines = 3;

@@ -8,8 +8,8 @@
 #include <iterator>
 #include <optional>
 #include <stdexcept>
-#include <thread>
 
+#include "base/processors.h"
 #include "metal/compile/pipeline.h"
 #include "metal/devices/bindings.h"
 #include "metal/devices/grid.h"
@@ -66,7 +66,7 @@ struct Simulator::Impl {
     // Atomics on device memory return values that other threadgroups wrote, so threadgroups run in order to make results repeatable.
     // Checkers, logs and recorders cannot be shared between CPU threads.
     const bool on_one_thread = module.has_device_atomics != 0 || options.concurrent || options.policy != Policy::native || recorder;
-    work.threads = on_one_thread ? 1 : options.threads == 0 ? std::max(1u, std::thread::hardware_concurrency()) : options.threads;
+    work.threads = on_one_thread ? 1 : options.threads == 0 ? base::usable_processors() : options.threads;
     return work;
   }
 
