@@ -1,5 +1,5 @@
-// The table of the library in metal/LANGUAGE.md against the headers: every public name has a row, every row is true of the headers, and names
-// tests that exist.
+// The table of the library in metal/LANGUAGE.md against the headers: every public name has a row, every row is true of the headers, and
+// names tests that exist.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -145,11 +145,11 @@ std::set<std::string> anchors_of(const std::string& text) {
 
 // A longer page answers several questions, and each reader has to find their own. The changelog is a list.
 TEST(Documents, NoPageIsLongerThan300Lines) {
-  constexpr std::ptrdiff_t kLongestPage = 300;
   for (const std::string& document : documents()) {
+    if (document == "CHANGELOG.md") continue;
     const std::string text = text_of(kRoot / document);
     EXPECT_FALSE(text.empty()) << document;
-    if (document != "CHANGELOG.md") EXPECT_LE(std::ranges::count(text, '\n'), kLongestPage) << document << ": make it two pages";
+    EXPECT_LE(std::ranges::count(text, '\n'), document == "README.md" ? 200 : 300) << document << ": make it two pages";
   }
 }
 
