@@ -115,7 +115,7 @@ std::vector<std::string> notes_of(const Options& options, const Workspace& works
   std::vector<std::string> notes = workspace.notes;
   if (std::string strict = strict_note(options); !strict.empty()) notes.push_back(std::move(strict));
   if (const auto profile = profile_of(options); profile != Options{}.profile)
-    notes.push_back(fmt::format("bounds of profile {}: they allow more errors than the simulator makes (oracles/README.md)", profile));
+    notes.push_back(fmt::format("bounds of profile {}: they allow more errors than the simulator makes (oracles/PROFILES.md)", profile));
   if (const std::string missing = base::missing_layers(); !missing.empty())
     notes.push_back(fmt::format("the sandbox of kernels lacks layers: {}", missing));
   for (const auto& [name, prepared] : workbench.variants()) {

@@ -136,7 +136,7 @@ void add_seed(CLI::App& command, Options& options) {
   command
       .add_option("--seed", options.seed,
                   "Number added to the seeds of the suites' cases, for different data. A number other than 0 also adds cases with random "
-                  "numbers of heads and rows, lengths and ring starts (docs/COMMANDS.md). `random` chooses the number and prints it")
+                  "numbers of heads and rows, lengths and ring starts (docs/CASES.md). `random` chooses the number and prints it")
       ->type_name("N|random")
       ->transform(chosen)
       ->check(whole_number());
@@ -218,7 +218,7 @@ void add_profile(CLI::App& command, Options& options) {
       .add_option(
           "--profile", options.profile,
           "What the bounds allow the device: simulator (this one), metal (what the specification of Metal allows), metal_fast (with "
-          "fast mathematics); default: simulator (oracles/README.md, \"Profiles\")")
+          "fast mathematics); default: simulator (oracles/PROFILES.md)")
       ->type_name("NAME")
       ->check(one_of(std::vector<std::string>(names.begin(), names.end())));
 }

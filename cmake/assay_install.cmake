@@ -7,7 +7,7 @@
 #   lib/<arch>           a static library per folder: assay::base, math, metal, kernels, oracles, fixtures, families, harness, reports,
 #                        and assay::command, from which a program with families of its own is made (docs/FAMILIES.md)
 #   lib/<arch>/cmake     find_package(assay): these libraries, assay::assay (the command), assay::eigen, assay_add_gate()
-#   share/doc/assay      documents to which --help and messages refer: README, docs with the report's schema, READMEs of metal and
+#   share/doc/assay      documents to which --help and messages refer: README, docs with the report's schema, pages of metal and
 #                        oracles, the project tests/consumer; their links are changed to installed files (install_documents.cmake)
 #   share/man/man1       a manual page per command; share/bash-completion, share/zsh, share/fish: completion for shells
 #   include/assay        headers of the libraries, with the same include paths as here: "metal/devices/encoder.h"
@@ -39,8 +39,10 @@ install(DIRECTORY tools/cluster DESTINATION share/assay COMPONENT assay USE_SOUR
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md DESTINATION share/doc/assay COMPONENT assay)
 install(DIRECTORY docs DESTINATION share/doc/assay COMPONENT assay)
 install(DIRECTORY families DESTINATION share/doc/assay COMPONENT assay FILES_MATCHING PATTERN "*.md")
-install(FILES metal/README.md DESTINATION share/doc/assay/metal COMPONENT assay)
-install(FILES oracles/README.md DESTINATION share/doc/assay/oracles COMPONENT assay)
+foreach(folder IN ITEMS metal oracles)
+  file(GLOB pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.md")
+  install(FILES ${pages} DESTINATION share/doc/assay/${folder} COMPONENT assay)
+endforeach()
 # The complete example of docs/FAMILIES.md.
 install(DIRECTORY tests/consumer DESTINATION share/doc/assay/tests COMPONENT assay)
 

@@ -1,4 +1,4 @@
-// The statistical bound of attention of any shape, in the terms of oracles/README.md. Internal to oracles/.
+// The statistical bound of attention of any shape, in the terms of oracles/ANY_ATTENTION.md. Internal to oracles/.
 #pragma once
 
 #include <cstddef>

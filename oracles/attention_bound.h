@@ -1,4 +1,4 @@
-// The bound of decode and dense attention, in the terms of oracles/README.md. Internal to oracles/.
+// The bound of decode and dense attention, in the terms of oracles/DECODE.md. Internal to oracles/.
 #pragma once
 
 #include <cstddef>

@@ -244,7 +244,8 @@ std::string storage_hint(std::string_view variant, std::vector<StorageTrial> tri
   const StorageTrial& first = trials.front();
   return fmt::format(
       "{}: failures miss their bounds by no more than weaker storage would explain: of {} repeated, so many pass: {}. A kernel that stores "
-      "or converts so declares it in [accuracy] of its variant.toml (docs/VARIANT.md); if this kernel does not, the mistake is elsewhere",
+      "or converts so declares it in [accuracy] of its variant.toml (docs/VARIANT_LIMITS.md); if this kernel does not, the mistake is "
+      "elsewhere",
       variant, first.passed + first.failed + first.loose, list);
 }
 

@@ -16,7 +16,7 @@ namespace assay::families {
                                                             const oracles::ArithmeticProfile& profile = oracles::simulator_profile());
 
 // The bound, relative to an element's magnitude, above which the element is uninformative: sixteen roundings in a format coarser than
-// float (oracles/README.md). Nothing for float, where the judge's own limit applies.
+// float (oracles/DECODE.md). Nothing for float, where the judge's own limit applies.
 // JudgeOptions::declared_loss: a subnormal of the format that values are declared to be stored in, 0 for float.
 [[nodiscard]] double declared_loss(const oracles::AttentionAccuracy& accuracy);
 [[nodiscard]] std::optional<double> informative_ratio(const oracles::AttentionAccuracy& accuracy);

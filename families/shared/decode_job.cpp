@@ -196,7 +196,7 @@ Job decode_job(const JobRequest& request, const DecodeFormat& format) {
     const oracles::DomainReport domain = oracles::decode_domain(shape, inputs->q, inputs->cache());
     if (domain.inside) return std::nullopt;
     return fmt::format(
-        "the inputs are outside of the domain of decode attention (oracles/README.md): visible scores {} .. {}, masked scores up to {} "
+        "the inputs are outside of the domain of decode attention (oracles/DECODE.md): visible scores {} .. {}, masked scores up to {} "
         "above the largest visible one",
         domain.smallest_visible_score, domain.largest_visible_score, domain.largest_excess);
   };

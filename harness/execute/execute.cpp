@@ -235,7 +235,7 @@ void compare_values(const PreparedVariant& prepared, const Outcome& first, const
   verdict.faults = {fault::Misfit{axis, fmt::format("the kernel supports no other value of {}", axis)}};
 }
 
-// Some invalid accesses show without their line (docs/COMMANDS.md): the case runs once more under the policy that knows lines. A case that
+// Some invalid accesses show without their line (docs/RUN.md): the case runs once more under the policy that knows lines. A case that
 // is too expensive for several schedules is too expensive for that, which takes many times as long.
 void find_lines(const PreparedVariant& prepared, const Case& test_case, const ExecutionOptions& options, const metal::Schedule& schedule,
                 Verdict& verdict) {

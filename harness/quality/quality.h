@@ -46,7 +46,7 @@ struct QualityRequest {
 
 struct FixtureQuality {
   Similarity similarity;      // of query heads
-  double expected_nrmse = 0;  // first-order prediction for independent errors (oracles/README.md, "Source level")
+  double expected_nrmse = 0;  // first-order prediction for independent errors (oracles/CODEBOOKS.md, "Source level")
 };
 
 // Whether the fixture has a source level: keys and values before storage, on any shape.

@@ -1,5 +1,5 @@
-// The table of the library in metal/README.md against the headers: every public name has a row, every row is true of the headers, and names
-// tests that exist.
+// The table of the library in metal/LANGUAGE.md against the headers: every public name has a row, every row is true of the headers, and
+// names tests that exist.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -247,7 +247,7 @@ TEST(LibraryTable, HasEveryNameOfTheHeadersAndATestForEach) {
                            "atomic_float", "is_same_v", "mem_flags", "std::void_t"})
     EXPECT_TRUE(headers.contains(name)) << name;
   EXPECT_FALSE(headers.contains("reduce_bits"));
-  for (const auto& fault : faults(table_of(read(kRoot / "metal" / "README.md")), headers, tests_of(kRoot / "tests" / "conformance")))
+  for (const auto& fault : faults(table_of(read(kRoot / "metal" / "LANGUAGE.md")), headers, tests_of(kRoot / "tests" / "conformance")))
     ADD_FAILURE() << fault;
 }
 

@@ -1,5 +1,5 @@
 // Every path in the tree of docs/HACKING.md exists, and every folder is in it. Paths and links in the other documents lead to existing
-// files and headings.
+// files and headings, and no document is too long. What two of them show of examples is what is tested.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -94,9 +94,11 @@ std::vector<std::string> paths_in_backticks(const std::string& text) {
 
 // What people read, from the root on.
 std::vector<std::string> documents() {
-  std::vector<std::string> names = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "metal/README.md", "oracles/README.md"};
-  for (const auto& entry : fs::directory_iterator(kRoot / "docs"))
-    if (entry.path().extension() == ".md") names.push_back("docs/" + entry.path().filename().string());
+  std::vector<std::string> names = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "tests/mutation/README.md",
+                                    "tests/faults/planted/README.md"};
+  for (const std::string folder : {"docs", "metal", "oracles"})
+    for (const auto& entry : fs::directory_iterator(kRoot / folder))
+      if (entry.path().extension() == ".md") names.push_back(folder + "/" + entry.path().filename().string());
   for (const auto& entry : fs::directory_iterator(kRoot / "families"))
     if (fs::exists(entry.path() / "contract.md")) names.push_back("families/" + entry.path().filename().string() + "/contract.md");
   return names;
@@ -141,6 +143,16 @@ std::set<std::string> anchors_of(const std::string& text) {
   return anchors;
 }
 
+// A longer page answers several questions, and each reader has to find their own. The changelog is a list.
+TEST(Documents, NoPageIsLongerThan300Lines) {
+  for (const std::string& document : documents()) {
+    if (document == "CHANGELOG.md") continue;
+    const std::string text = text_of(kRoot / document);
+    EXPECT_FALSE(text.empty()) << document;
+    EXPECT_LE(std::ranges::count(text, '\n'), document == "README.md" ? 200 : 300) << document << ": make it two pages";
+  }
+}
+
 TEST(Documents, EveryPathExists) {
   for (const std::string& document : documents()) {
     const auto paths = paths_in_backticks(text_of(kRoot / document));
@@ -183,20 +195,32 @@ std::vector<std::string> excerpts(const std::string& text, std::string_view lang
   return parts;
 }
 
-// What docs/FAMILIES.md shows of tests/consumer is there.
-TEST(Documents, TheFamilyOfAnotherRepositoryIsTheTestedOne) {
+// How many excerpts of a document's blocks there are; each has to be part of a file below `folder`.
+std::size_t compare_excerpts(const char* document, const char* folder, const std::vector<std::string_view>& languages) {
   std::string project;
-  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "tests/consumer"))
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder))
     if (entry.is_regular_file()) project += text_of(entry.path());
-  const std::string document = text_of(kRoot / "docs/FAMILIES.md");
+  const std::string text = text_of(kRoot / document);
   std::size_t compared = 0;
-  for (const std::string_view language : {"cpp", "cmake", "toml"}) {
-    for (const std::string& excerpt : excerpts(document, language)) {
-      EXPECT_TRUE(project.find(excerpt) != std::string::npos) << excerpt << "is not in tests/consumer";
+  for (const std::string_view language : languages) {
+    for (const std::string& excerpt : excerpts(text, language)) {
+      EXPECT_TRUE(project.find(excerpt) != std::string::npos) << excerpt << "is not in " << folder;
       ++compared;
     }
   }
-  EXPECT_GE(compared, 10u);
+  return compared;
+}
+
+TEST(Documents, TheFamilyOfAnotherRepositoryIsTheTestedOne) {
+  EXPECT_GE(compare_excerpts("docs/FAMILIES.md", "tests/consumer", {"cpp", "cmake", "toml"}), 10u);
+}
+
+// tests/consumer builds and runs it.
+TEST(Documents, AnyKernelIsJudgedIn70Lines) {
+  EXPECT_EQ(compare_excerpts("docs/LIBRARY.md", "docs/examples/any_kernel", {"cpp", "cmake", "metal"}), 3u);
+  const std::string program = text_of(kRoot / "docs/examples/any_kernel/any_kernel.cpp");
+  EXPECT_EQ(excerpts(text_of(kRoot / "docs/LIBRARY.md"), "cpp").at(0), program);
+  EXPECT_LE(std::ranges::count(program, '\n'), 70);
 }
 
 }  // namespace

@@ -205,7 +205,7 @@ std::string text_of(const FunctionAccuracy& accuracy) {
 }
 
 TEST(MetalAccuracy, ThePageShowsTheTable) {
-  const std::string page = read_file(kRoot / "oracles/README.md");
+  const std::string page = read_file(kRoot / "oracles/PROFILES.md");
   for (const FunctionRow& row : kMetalAccuracy) {
     // Functions that are exact in every mode share a line.
     if (row.precise.ulp == 0.0 && !row.precise.is_formula()) {

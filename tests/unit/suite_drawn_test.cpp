@@ -90,7 +90,7 @@ TEST(DrawnCases, KeepToTheLimitsOfTheVariant) {
 }
 
 // A kernel that is wrong for one number of heads or rows only is missed by a run of `full` with this probability at most
-// (docs/COMMANDS.md). The share of the cases is that of five seeds.
+// (docs/CASES.md). The share of the cases is that of five seeds.
 TEST(DrawnCases, FullSeldomMissesASingleNumber) {
   struct Axis {
     std::string_view family, name;
