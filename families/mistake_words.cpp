@@ -1,7 +1,9 @@
 // The tables of usual names.
 #include "families/mistake_words.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "families/mistakes.h"
 
@@ -27,7 +29,39 @@ constexpr auto kBuffers = std::to_array<MistakeWord>(
      {"page", mistake::kStride},   {"table", mistake::kStride},      {"cache", mistake::kStride},      {"key", mistake::kStride},
      {"value", mistake::kStride},  {"^k", mistake::kStride},         {"^v", mistake::kStride},         {"^q", mistake::kStride}});
 
+constexpr SubjectName kOfWindow[] = {{"window", "window"}, {"offset", "offset"}};
+constexpr SubjectName kOfRing[] = {{"ring_start", "ring"}, {"cache", "ring"}, {"capacity", "capacity"}};
+constexpr SubjectName kOfHead[] = {{"g", "group"}, {"h", "head"}};
+constexpr SubjectName kOfScale[] = {{"scale", "scale"}};
+constexpr SubjectName kOfSoftcap[] = {{"softcap", "soft cap"}};
+constexpr SubjectName kOfSinks[] = {{"sinks", "sink"}};
+constexpr SubjectName kOfMask[] = {{"mask", "mask is"}, {"max_bias", "slope"}, {"offset", "offset"}};
+constexpr SubjectName kOfNewest[] = {{"lk", "last key"}, {"offset", "offset"}, {"blocks", "part"}};
+constexpr SubjectName kOfOldest[] = {{"window", "window"}, {"ring_start", "first key"}};
+constexpr SubjectName kOfChunk[] = {{"blocks", "part"}, {"lk", "chunk"}};
+constexpr SubjectName kOfWorkgroup[] = {{"blocks", "workgroup"}};
+constexpr std::string_view kExponentials[] = {"exp2", "exp"};
+constexpr std::string_view kTangents[] = {"tanh"};
+
+constexpr MistakeSubject kSubjects[] = {{mistake::kWindow, kOfWindow, {}},
+                                        {mistake::kRing, kOfRing, {}},
+                                        {mistake::kHead, kOfHead, {}},
+                                        {mistake::kScale, kOfScale, kExponentials},
+                                        {mistake::kSoftcap, kOfSoftcap, kTangents},
+                                        {mistake::kSinks, kOfSinks, {}},
+                                        {mistake::kMask, kOfMask, {}},
+                                        {mistake::kNewest, kOfNewest, {}, true},
+                                        {mistake::kOldest, kOfOldest, {}, true},
+                                        {mistake::kChunk, kOfChunk, {}, true},
+                                        {mistake::kWorkgroup, kOfWorkgroup, {}, true},
+                                        {mistake::kRescale, {}, kExponentials}};
+
 }  // namespace
+
+const MistakeSubject* subject_of(std::string_view kind) {
+  const auto* const found = std::ranges::find(kSubjects, kind, &MistakeSubject::kind);
+  return found == std::end(kSubjects) ? nullptr : found;
+}
 
 std::span<const MistakeWord> mistake_words() { return kParts; }
 

@@ -17,4 +17,20 @@ using MistakeWord = std::pair<std::string_view, std::string_view>;
 // a name.
 [[nodiscard]] std::span<const MistakeWord> buffer_words();
 
+// A name of the cases' numbers and tensors, which a launch gives to a kernel, and the word for it in Mistake::says.
+struct SubjectName {
+  std::string_view name, word;
+};
+
+// What mistakes of a class are about.
+struct MistakeSubject {
+  std::string_view kind;                    // a class of mistakes.h
+  std::span<const SubjectName> names;       // the more telling ones first
+  std::span<const std::string_view> calls;  // functions of Metal: where the kernel uses none of the names, or as well
+  bool limits_loops = false;                // heads of loops are more telling than other lines
+};
+
+// nullptr if the class is about nothing that has a name.
+[[nodiscard]] const MistakeSubject* subject_of(std::string_view kind);
+
 }  // namespace assay::families

@@ -11,7 +11,7 @@
 namespace assay::harness {
 
 struct Focus {
-  std::vector<Suspect> suspects;  // at most one: the line that parts right from wrong; empty: nothing is known
+  std::vector<Suspect> suspects;  // at most one, the line that parts right from wrong; empty: nothing is known
   LineSuspicion suspicion;        // of all lines
 };
 

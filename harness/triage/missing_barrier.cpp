@@ -93,7 +93,8 @@ std::string with_barrier(const std::string& text, const Gap& gap) {
 }
 
 // Those that help, the more likely ones first: in kernels, in the fewest blocks, and of a stretch of such places the last one, before which
-// all that must be done first is done.
+// all that must be done first is done. Where both accesses are in a loop and the first one belongs to the round before, a barrier at the
+// end of the loop does as well as one at its beginning; most kernels have it at the end.
 std::vector<Gap> ordered(const std::vector<Gap>& gaps, const metal::Hazard& race) {
   const auto helps_in_kernel = [](const Gap& gap) { return gap.helps && gap.is_in_kernel; };
   const bool in_kernel = std::ranges::any_of(gaps, helps_in_kernel);
@@ -113,7 +114,8 @@ std::vector<Gap> ordered(const std::vector<Gap>& gaps, const metal::Hazard& race
   const std::uint32_t last = std::max(one, other);
   order_by(last_ones, [&](const Gap& gap) -> double {
     if (gap.line > first && gap.line <= last) return 0;
-    return gap.line > last ? gap.line - last : 3.0 * (first - gap.line);
+    constexpr double before = 3;
+    return gap.line > last ? gap.line - last : before * (1.0 + first - gap.line);
   });
   return last_ones;
 }
@@ -141,25 +143,28 @@ Blame blame_missing_barrier(const Laboratory& laboratory, const metal::Hazard& r
   Laboratory before = laboratory.with_source(file);
   constexpr std::size_t most = 3;
   helping.resize(std::min(helping.size(), most));
+  Blame blame;
   for (const Gap& gap : helping) {
+    // One more place that does as well is enough.
+    if (blame.suspects.size() > 1) break;
     const std::string text = with_barrier(source.text(), gap);
     Laboratory repaired = with_text(laboratory, text);
     constexpr std::chrono::duration<double> budget = std::chrono::seconds(20);
     const Confirmation confirmation = confirm(before, repaired, given, budget);
     if (confirmation.breaks || confirmation.healed < confirmation.given) continue;
     const Source after(text, source.name());
-    return {.suspects = {{.file = source.name(),
-                          .line = gap.line,
-                          .why = fmt::format("with a barrier before this line, the smallest case has no race, and {} ({} places tried)",
-                                             to_text(confirmation), gaps.size()),
-                          .is_elsewhere = false,
-                          .context = {},
-                          .repaired = std::string(base::trimmed(after.line(gap.line)))}},
-            .repaired = text,
-            .is_partial = false,
-            .kind = mistake::kBarrier};
+    blame.suspects.push_back({.file = source.name(),
+                              .line = gap.line,
+                              .why = fmt::format("with a barrier before this line, the smallest case has no race, and {} ({} places tried)",
+                                                 to_text(confirmation), gaps.size()),
+                              .is_elsewhere = false,
+                              .context = {},
+                              .repaired = std::string(base::trimmed(after.line(gap.line)))});
+    if (!blame.repaired.empty()) continue;
+    blame.repaired = text;
+    blame.kind = mistake::kBarrier;
   }
-  return {};
+  return blame;
 }
 
 }  // namespace assay::harness

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "harness/triage/nearby.h"
 #include "harness/triage/ordered.h"
 #include "harness/triage/repaired_class.h"
+#include "harness/triage/subject_lines.h"
 #include "harness/triage/suspects.h"
 
 namespace assay::harness {
@@ -189,6 +191,45 @@ void blame_second_mistake(const Laboratory& laboratory, Blame& blamed, EditSearc
   blamed.is_partial = second.is_partial;
 }
 
+// Adds what the class is about. Returns whether the kernel names it.
+bool focus_on_subject(const Laboratory& laboratory, const Classification& classification, Focus& focus) {
+  const std::string file = laboratory.variant().source.string();
+  const Source source(kernels::read_text(laboratory.variant().source), file);
+  const Slices slices(source, {});
+  const std::map<std::uint32_t, SubjectLine> lines = subject_lines(laboratory.variant(), source, slices, classification);
+  const std::uint32_t line = most_suspect(lines, focus.suspicion);
+  if (line == 0) return false;
+  suspect_subject(lines, source.line_count(), classification.goodness >= kSure, focus.suspicion);
+  const SubjectLine& found = lines.at(line);
+  const std::string meaning = found.meaning.empty() ? std::string() : fmt::format(" (the launch gives it `{}`)", found.meaning);
+  focus.suspects.insert(focus.suspects.begin(),
+                        {.file = file,
+                         .line = line,
+                         .why = fmt::format("a mistake of this class is about `{}`{}, with which this line computes", found.name, meaning),
+                         .is_elsewhere = false,
+                         .context = {},
+                         .repaired = {}});
+  return true;
+}
+
+// Whether landmarks show that the line which writes an array does so wrongly, and another line reads what it left out.
+bool fills_partly(const kernels::Variant& variant, std::span<const metal::Hazard> hazards, const Focus& focus) {
+  if (focus.suspects.empty()) return false;
+  const Source source(kernels::read_text(variant.source), variant.source.string());
+  const std::uint32_t writer = focus.suspects.front().line;
+  if (!writes_element(source, writer)) return false;
+  const Slices slices(source, {});
+  return std::ranges::any_of(hazards, [&](const metal::Hazard& hazard) {
+    if (hazard.kind != metal::HazardKind::uninitialised_read) return false;
+    const std::set<std::string_view> read = slices.arrays_of(hazard.first.line);
+    const std::set<std::string_view> written = slices.arrays_of(writer);
+    // A function that gets the array as an argument has another name for it.
+    return std::ranges::any_of(written, [&](std::string_view name) {
+      return read.contains(name) || hazard.message.find(fmt::format("'{}'", name)) != std::string::npos;
+    });
+  });
+}
+
 bool is_race(const metal::Hazard& hazard) {
   using enum metal::HazardKind;
   return hazard.kind == threadgroup_race || hazard.kind == unfenced_barrier;
@@ -213,6 +254,7 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   for (const Verdict& verdict : left) given.push_back(verdict.test_case);
   Blame blamed;
   Focus focus;
+  bool knows_subject = false;
   if (!options.is_fast) blamed = blame_confirmed_differences(laboratory, must_pass, given, options);
   // Where rounding is the larger part of the error, no landmark is wrong but by rounding.
   const bool is_rounding = evidence.rounding && evidence.logic && *evidence.rounding > *evidence.logic;
@@ -220,6 +262,7 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   constexpr std::size_t looked_at = 2;
   if (blamed.suspects.empty() && !is_rounding)
     focus = focus_on(laboratory, std::span(nearby.failing).first(std::min(looked_at, nearby.failing.size())));
+  if (blamed.suspects.empty() && !is_rounding) knows_subject = focus_on_subject(laboratory, finding.classification, focus);
   const auto race = std::ranges::find_if(finding.hazards, is_race);
   if (!options.is_fast && blamed.suspects.empty() && race != finding.hazards.end())
     blamed = blame_missing_barrier(laboratory, *race, std::span(&finding.minimal.test_case, 1), given);
@@ -232,7 +275,7 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
                                .failing = must_pass,
                                .passing = stays,
                                .given = given,
-                               .suspicion = focus.suspects.empty() ? nullptr : &focus.suspicion,
+                               .suspicion = focus.suspects.empty() && !knows_subject ? nullptr : &focus.suspicion,
                                .budget = budget};
     blamed = blame_small_edits(laboratory, search);
     if (blamed.is_partial) blame_second_mistake(laboratory, blamed, search);
@@ -245,10 +288,11 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   finding.repaired_source = blamed.repaired;
   // A race or an invalid access is certain; where landmarks part may only be its consequence.
   const auto add_focus = [&] { std::ranges::move(focus.suspects, std::back_inserter(finding.suspects)); };
-  if (finding.hazards.empty()) add_focus();
+  const bool is_focus_first = finding.hazards.empty() || fills_partly(laboratory.variant(), finding.hazards, focus);
+  if (is_focus_first) add_focus();
   std::ranges::move(observed_suspects(laboratory, finding, blamed.repaired.empty() && !options.is_fast),
                     std::back_inserter(finding.suspects));
-  if (!finding.hazards.empty()) add_focus();
+  if (!is_focus_first) add_focus();
   return blamed.repaired;
 }
 

@@ -1,0 +1,181 @@
+// Follows names from the description of a launch into the source.
+#include "harness/triage/subject_lines.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "families/mistake_words.h"
+
+namespace assay::harness {
+namespace {
+
+struct Meaning {
+  double weight = 0;
+  std::string text;
+  std::optional<std::size_t> element = {};  // of a vector or an array; empty: all of it
+};
+using Meanings = std::multimap<std::string, Meaning, std::less<>>;  // by the kernel's name
+
+// The names of a subject, with how much of it each is: those of which the sentence speaks come first.
+std::map<std::string_view, double> weights_of(const families::MistakeSubject& subject, std::string_view says) {
+  std::map<std::string_view, double> weights;
+  double weight = 1;
+  for (const bool is_named : {true, false}) {
+    for (const families::SubjectName& name : subject.names) {
+      if ((says.find(name.word) != std::string_view::npos) != is_named) continue;
+      constexpr double next = 0.7;
+      weights[name.name] = weight;
+      weight *= next;
+    }
+  }
+  return weights;
+}
+
+double weight_of(const std::map<std::string_view, double>& weights, const std::vector<std::string>& names) {
+  double most = 0;
+  for (const std::string& name : names) {
+    const auto found = weights.find(name);
+    if (found != weights.end()) most = std::max(most, found->second);
+  }
+  return most;
+}
+
+void add(Meanings& meanings, std::string_view name, double weight, const std::string& text, std::optional<std::size_t> element = {}) {
+  if (weight > 0) meanings.emplace(name, Meaning{weight, text == name ? std::string() : text, element});
+}
+
+Meanings meanings_of(const kernels::Variant& variant, const std::map<std::string_view, double>& weights) {
+  Meanings meanings;
+  for (const auto& [name, weight] : weights) add(meanings, name, weight, std::string(name));
+  for (const auto& [name, own] : variant.bind) add(meanings, own, weight_of(weights, {name}), name);
+  if (!variant.launch) return meanings;
+  const auto add_expression = [&](std::string_view name, const kernels::Expression& expression, std::optional<std::size_t> element = {}) {
+    add(meanings, name, weight_of(weights, expression.names()), expression.source(), element);
+  };
+  const auto add_elements = [&](std::string_view name, const std::vector<kernels::Expression>& elements) {
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      add_expression(name, elements[i], elements.size() > 1 ? std::optional(i) : std::nullopt);
+  };
+  for (const kernels::DispatchDescription& dispatch : variant.launch->dispatches) {
+    for (const auto& [name, expression] : dispatch.constants) add_expression(name, expression);
+    for (const auto& [name, argument] : dispatch.arguments) {
+      add_elements(name, argument.elements);
+      for (const auto& [field, elements] : argument.fields) add_elements(field, elements);
+    }
+  }
+  return meanings;
+}
+
+// Whether token i names a value: not where a struct or a function declares it.
+bool is_use(const std::vector<SourceToken>& tokens, std::size_t i) {
+  const bool is_declared = i > 0 && (tokens[i - 1].is_identifier() || tokens[i - 1].is("&") || tokens[i - 1].is("*")) &&
+                           i + 1 < tokens.size() && (tokens[i + 1].is(";") || tokens[i + 1].is("[") || tokens[i + 1].is(","));
+  return !is_declared || tokens[i - 1].is("return");
+}
+
+// Whether what token i names is used with this element, as far as the next tokens tell: `extent.y`, `extent[1]`.
+bool is_element(const std::vector<SourceToken>& tokens, std::size_t i, std::size_t element) {
+  constexpr std::string_view components = "xyzw";
+  if (i + 2 >= tokens.size()) return true;
+  if (tokens[i + 1].is(".") && tokens[i + 2].text.size() == 1 && components.find(tokens[i + 2].text) != std::string_view::npos)
+    return components.find(tokens[i + 2].text) == element;
+  const bool is_number = tokens[i + 1].is("[") && tokens[i + 2].kind == metal::translate::TokenKind::number;
+  return !is_number || tokens[i + 2].text == std::to_string(element);
+}
+
+// The most telling meaning of token i; nullptr if it has none.
+const Meaning* meaning_at(const Meanings& meanings, const std::vector<SourceToken>& tokens, std::size_t i) {
+  const Meaning* most = nullptr;
+  const auto [first, last] = meanings.equal_range(tokens[i].text);
+  for (auto found = first; found != last; ++found) {
+    const Meaning& meaning = found->second;
+    if (meaning.element && !is_element(tokens, i, *meaning.element)) continue;
+    if (most == nullptr || meaning.weight > most->weight) most = &meaning;
+  }
+  return most == nullptr || !is_use(tokens, i) ? nullptr : most;
+}
+
+}  // namespace
+
+std::map<std::uint32_t, SubjectLine> subject_lines(const kernels::Variant& variant, const Source& source, const Slices& slices,
+                                                   const Classification& mistake) {
+  std::map<std::uint32_t, SubjectLine> lines;
+  const families::MistakeSubject* subject = families::subject_of(mistake.kind);
+  if (subject == nullptr) return lines;
+  const Meanings meanings = meanings_of(variant, weights_of(*subject, mistake.says));
+  const auto put = [&](std::uint32_t line, SubjectLine found) {
+    SubjectLine& known = lines[line];
+    if (found.weight > known.weight) known = std::move(found);
+  };
+  std::vector<std::uint32_t> direct;
+  for (const SourcePiece& piece : source.pieces()) {
+    if (piece.is_macro) continue;
+    for (std::size_t i = 0; i < piece.tokens.size(); ++i) {
+      const SourceToken& token = piece.tokens[i];
+      const std::uint32_t line = source.place(token.offset).line;
+      if (!token.is_identifier() || slices.is_global(line)) continue;
+      if (const Meaning* meaning = meaning_at(meanings, piece.tokens, i); meaning != nullptr) {
+        put(line, {meaning->weight, std::string(token.text), meaning->text});
+        direct.push_back(line);
+      } else if (std::ranges::find(subject->calls, token.text) != subject->calls.end()) {
+        constexpr double by_function = 0.6;
+        put(line, {by_function, std::string(token.text), {}});
+      }
+    }
+  }
+  // What is computed from it: `share` of `const uint share = shape.heads / shape.kv_heads;`.
+  for (const std::uint32_t line : direct) {
+    constexpr double computed = 0.5;
+    const SubjectLine from = lines.at(line);
+    for (const auto& [next, distance] : slices.ahead(std::span(&line, 1), {.data = 1, .control = 3})) {
+      if (distance > 0 && distance <= 1 && !slices.is_global(next)) put(next, {computed * from.weight, from.name, from.meaning});
+    }
+  }
+  constexpr double head = 1.5;
+  for (auto& [number, line] : lines) {
+    if (subject->limits_loops && slices.is_loop(number)) line.weight = std::min(1.0, line.weight * head);
+  }
+  return lines;
+}
+
+std::uint32_t most_suspect(const std::map<std::uint32_t, SubjectLine>& lines, const LineSuspicion& suspicion) {
+  // Landmarks decide among lines that name the same.
+  constexpr double unknown = 2;
+  std::uint32_t best = 0;
+  double most = 0;
+  for (const auto& [number, line] : lines) {
+    const double value = line.weight * (unknown + suspicion.of(number));
+    if (value <= most) continue;
+    best = number;
+    most = value;
+  }
+  return best;
+}
+
+void suspect_subject(const std::map<std::uint32_t, SubjectLine>& lines, std::uint32_t line_count, bool is_sure, LineSuspicion& suspicion) {
+  constexpr double little = 0.15;
+  if (suspicion.by_line.empty()) {
+    for (std::uint32_t line = 1; line <= line_count; ++line) suspicion.by_line[line] = little;
+  }
+  constexpr double sure = 1, unsure = 0.5;
+  for (const auto& [number, line] : lines) {
+    double& known = suspicion.by_line[number];
+    known = std::max(known, (is_sure ? sure : unsure) * line.weight);
+  }
+}
+
+bool writes_element(const Source& source, std::uint32_t line) {
+  for (const SourcePiece& piece : source.pieces()) {
+    for (std::size_t i = 1; i < piece.tokens.size(); ++i) {
+      if (piece.tokens[i].is("=") && piece.tokens[i - 1].is("]") && source.place(piece.tokens[i].offset).line == line) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace assay::harness
