@@ -114,8 +114,8 @@ std::vector<Gap> ordered(const std::vector<Gap>& gaps, const metal::Hazard& race
   const std::uint32_t last = std::max(one, other);
   order_by(last_ones, [&](const Gap& gap) -> double {
     if (gap.line > first && gap.line <= last) return 0;
-    constexpr double before = 3;
-    return gap.line > last ? gap.line - last : before * (1.0 + first - gap.line);
+    constexpr double behind = 0.1, before = 3;
+    return gap.line > last ? behind * (gap.line - last) : before * (1.0 + first - gap.line);
   });
   return last_ones;
 }

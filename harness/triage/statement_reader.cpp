@@ -197,6 +197,10 @@ void StatementReader::declare(Statement& statement, std::size_t name, std::size_
   if (is_pointer && !uses.empty() && at(name + 1).is("=")) aliases_[made] = uses.front();
   const auto pointer = std::ranges::find_if(uses, [&](std::size_t used) { return slices_.variables_[used].is_pointer; });
   if (is_pointer && pointer != uses.end()) slices_.variables_[made].within = *pointer;
+  // Of no pointer, but of an array: `= stage + ...` or `= &stage[...]`.
+  const std::size_t of = at(name + 2).is("&") ? name + 3 : name + 2;
+  if (is_pointer && pointer == uses.end() && !uses.empty() && at(of).text == slices_.variables_[uses.front()].name)
+    slices_.variables_[made].within = uses.front();
   if (at(first).is("threadgroup")) slices_.threadgroup_.insert(at(name).text);
   // Further names of the same declaration.
   for (std::size_t i = name + 1; i < last; i = step(i)) {
