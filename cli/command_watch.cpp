@@ -51,7 +51,7 @@ class PlainView final : public WatchView {
   }
   void told(const WatchState& state, const CheckMessage& message) override {
     if (const auto* begun = std::get_if<CheckBegun>(&message))
-      say("{}: {} cases, family {}\n", options_.kernel, begun->cases, begun->family);
+      say("{}: {} case{}, family {}\n", options_.kernel, begun->cases, begun->cases == 1 ? "" : "s", begun->family);
     if (const auto* checked = std::get_if<CheckedCase>(&message)) say_case(*checked);
     if (const auto* noted = std::get_if<CheckNotes>(&message)) {
       for (const std::string& note : noted->notes) say("note: {}\n", note);
@@ -260,7 +260,9 @@ int watch_in_lines(const Options& options) {
 
 int watch(const Options& options) {
   // Reports mistakes on the command line, which no edit of the kernel mends.
-  static_cast<void>(open_workspace(with_strict_policy(options)));
+  const Options checked = with_strict_policy(options);
+  static_cast<void>(workbench_options(checked, open_workspace(checked)));
+  static_cast<void>(run_options(checked));
   if (is_terminal(stdout) && isatty(STDIN_FILENO) == 1) return Screen(options).run();
   return watch_in_lines(options);
 }

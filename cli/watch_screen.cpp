@@ -37,6 +37,14 @@ std::string_view start_of(std::string_view text, std::size_t columns) {
   return text.substr(0, end);
 }
 
+// As much as fits into a line. A blank is a better place to end than the middle of a word, unless the line would be half empty.
+std::string_view line_of(std::string_view text, std::size_t columns) {
+  const std::string_view whole = start_of(text, columns);
+  if (whole.size() == text.size()) return whole;
+  const std::size_t blank = whole.rfind(' ');
+  return blank == std::string_view::npos || blank < whole.size() / 2 ? whole : whole.substr(0, blank + 1);
+}
+
 // Lines as a screen of this width shows them. Quoted lines of a source are cut off, others go on in the next line.
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
   std::vector<std::string> lines;
@@ -47,7 +55,7 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
     const bool is_quoted = line.starts_with("    ");
     std::string_view rest = line;
     do {
-      const std::string_view part = start_of(rest, columns);
+      const std::string_view part = is_quoted ? start_of(rest, columns) : line_of(rest, columns);
       lines.emplace_back(part);
       rest.remove_prefix(part.size());
     } while (!rest.empty() && !is_quoted);
