@@ -32,8 +32,6 @@ namespace {
 constexpr std::uint64_t kLongestMessage = std::uint64_t{16} << 20;
 // Cases that run before further functions are compiled.
 constexpr std::size_t kMostFirstCases = 8;
-// More would keep those of the selection waiting.
-constexpr std::size_t kMostFailedCases = 100;
 constexpr std::size_t kMostTexts = 20;
 constexpr std::size_t kLongestText = 4000;
 constexpr std::size_t kMostElements = 3;
@@ -129,8 +127,7 @@ class Checking {
   [[nodiscard]] std::vector<harness::Case> first_cases() const {
     if (request_.first.empty()) return {};
     harness::SelectionRequest named;
-    named.words.assign(request_.first.begin(),
-                       request_.first.begin() + static_cast<std::ptrdiff_t>(std::min(request_.first.size(), kMostFailedCases)));
+    named.words = request_.first;
     named.family = workspace_.catalogue.front().family;
     try {
       std::vector<harness::Case> cases = harness::select_cases(named, std::span(workspace_.catalogue).first(1)).cases;
@@ -163,9 +160,7 @@ class Checking {
   void choose_cases() {
     std::vector<std::string> words = options_.words;
     if (words.empty()) {
-      if (!request_.first.empty())
-        words.assign(request_.first.begin(),
-                     request_.first.begin() + static_cast<std::ptrdiff_t>(std::min(request_.first.size(), kMostFailedCases)));
+      words = request_.first;
       words.emplace_back("smoke");
     }
     try {

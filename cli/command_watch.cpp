@@ -1,5 +1,6 @@
 // `assay watch`: runs cases whenever a kernel is saved, and shows the verdict on one screen.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "base/process.h"
+#include "base/this_program.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/kernel_watch.h"
@@ -36,6 +38,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
+constexpr std::chrono::hours kForever{1};
 constexpr std::size_t kMostShown = 3;  // failing cases in plain output
 
 // Lines for a file, a pipe or an editor: a block for each save.
@@ -80,21 +83,23 @@ class PlainView final : public WatchView {
 // A screen that is drawn again at most so often.
 class ScreenView final : public WatchView {
  public:
-  explicit ScreenView(const Options& options) : title_(options.kernel) {
-    cases_ = options.words.empty() ? "what failed, then smoke" : fmt::format("{}", fmt::join(options.words, " "));
-  }
+  explicit ScreenView(const Options& options)
+      : title_(options.kernel),
+        cases_(options.words.empty() ? "what failed, then smoke" : fmt::format("{}", fmt::join(options.words, " "))) {}
 
   void stopped() override {}
-  void started(const WatchState&) override {
-    message.clear();
-    is_changed_ = true;
-  }
-  void told(const WatchState&, const CheckMessage& told) override {
-    if (const auto* begun = std::get_if<CheckBegun>(&told)) kernel_ = fmt::format(" ({})", begun->family);
+  void started(const WatchState&) override { answer({}); }
+  void told(const WatchState&, const CheckMessage& message) override {
+    if (const auto* begun = std::get_if<CheckBegun>(&message)) kernel_ = fmt::format(" ({})", begun->family);
     is_changed_ = true;
   }
 
   void change() { is_changed_ = true; }
+  // Shows the answer to a key, until there is another one.
+  void answer(std::string text) {
+    answer_ = std::move(text);
+    is_changed_ = true;
+  }
   [[nodiscard]] std::optional<milliseconds> next_drawing() const {
     if (!is_changed_) return std::nullopt;
     return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(drawn_ + kInterval - Clock::now()));
@@ -103,7 +108,7 @@ class ScreenView final : public WatchView {
     if (!is_changed_ || Clock::now() < drawn_ + kInterval) return;
     is_changed_ = false;
     drawn_ = Clock::now();
-    const auto lines = screen_lines(state, fmt::format("{}{}: {}", title_, kernel_, cases_), message, RawTerminal::size());
+    const auto lines = screen_lines(state, fmt::format("{}{}: {}", title_, kernel_, cases_), answer_, RawTerminal::size());
     control(stdout, Control::go_home);
     for (std::size_t i = 0; i < lines.size(); ++i) {
       if (i != 0) control(stdout, Control::next_line);
@@ -118,27 +123,13 @@ class ScreenView final : public WatchView {
     std::fflush(stdout);
   }
 
-  std::string message;  // an answer to the last key
-
  private:
   static constexpr milliseconds kInterval{50};
 
-  std::string title_, kernel_, cases_;
+  std::string title_, kernel_, cases_, answer_;
   bool is_changed_ = true;
   Clock::time_point drawn_;
 };
-
-// This program with other arguments, in the place of the child.
-void become_assay(const std::vector<std::string>& words) {
-  std::vector<char*> arguments;
-  std::string name = "assay";
-  arguments.push_back(name.data());
-  std::vector<std::string> copies = words;
-  for (std::string& word : copies) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  execv("/proc/self/exe", arguments.data());
-  _exit(kExitInternal);
-}
 
 // Adds what repeats the kernel and its options.
 std::vector<std::string> with_kernel(std::vector<std::string> words, const Options& options, std::vector<std::string> further) {
@@ -155,7 +146,7 @@ class Screen {
   int run() {
     watch_.start();
     while (!status_) {
-      wait(true);
+      wait_for_anything();
       take_signals();
       if (const std::optional<char> key = terminal_.key(); key && !status_) press(*key);
       if (!status_) watch_.step();
@@ -165,13 +156,16 @@ class Screen {
   }
 
  private:
-  void wait(bool for_watch) {
-    std::vector<pollfd> awaited = {{signals_.descriptor(), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
-    milliseconds longest = watch_.longest_wait();
-    if (for_watch) {
-      watch_.add_awaited(awaited);
-      if (const auto drawing = view_.next_drawing()) longest = std::min(longest, *drawing);
-    }
+  void wait_for_anything() {
+    std::vector<pollfd> awaited;
+    watch_.add_awaited(awaited);
+    const std::optional<milliseconds> drawing = view_.next_drawing();
+    wait(std::move(awaited), std::min(watch_.longest_wait(), drawing.value_or(milliseconds::max())));
+  }
+
+  // For the user, and for what else is awaited.
+  void wait(std::vector<pollfd> awaited, milliseconds longest) {
+    awaited.insert(awaited.begin(), {{signals_.descriptor(), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}});
     poll(awaited.data(), awaited.size(), static_cast<int>(longest.count()));
     if ((awaited[1].revents & (POLLHUP | POLLERR)) != 0) status_ = kExitInterrupted;
   }
@@ -183,15 +177,14 @@ class Screen {
   }
 
   void press(char key) {
-    view_.message.clear();
-    view_.change();
+    view_.answer({});
     if (key == 'q') status_ = kExitPassed;
     if (key == 'r') watch_.start();
     if (key == 'g') run_command(gate_words());
     if (key != 'e' && key != 't') return;
     const std::vector<CheckedCase>& failures = watch_.state().failures;
     if (failures.empty()) {
-      view_.message = "no case has failed in this check";
+      view_.answer("no case has failed in this check");
       return;
     }
     std::vector<std::string> words = {key == 'e' ? "explain" : "triage"};
@@ -211,8 +204,7 @@ class Screen {
     terminal_.leave();
     say("$ assay {}\n", harness::shell_line(words));
     std::fflush(stdout);
-    const base::ChildSetup setup{.name = "command", .output = STDOUT_FILENO, .errors = STDERR_FILENO};
-    base::Process command(setup, [&](int) { become_assay(words); });
+    base::Process command = base::start_this_program(words);
     // Ctrl-C is for the command alone, which gets it from the terminal.
     bool is_over = false;
     while (!is_over && !status_) {
@@ -229,7 +221,7 @@ class Screen {
     std::fflush(stdout);
     terminal_.read_keys();
     while (!status_ && !terminal_.key()) {
-      wait(false);
+      wait({}, kForever);
       take_signals();
     }
   }

@@ -17,11 +17,16 @@ using std::chrono::milliseconds;
 constexpr milliseconds kSettling{25};
 // What is gone may come back: some editors, and git, delete a file first.
 constexpr milliseconds kReturning{250};
+// More cases that failed would keep the others waiting.
+constexpr std::size_t kMostFirst = 100;
 constexpr milliseconds kForever{3'600'000};
 
 }  // namespace
 
-KernelWatch::KernelWatch(const Options& options, WatchView& view) : options_(options), view_(view), failed_(recent_failures(options)) {}
+KernelWatch::KernelWatch(const Options& options, WatchView& view) : options_(options), view_(view) {
+  // Those of the ledger may be others than the user asks for.
+  if (options.words.empty()) failed_ = recent_failures(options);
+}
 
 void KernelWatch::start() {
   saved_ = Clock::now();
@@ -79,8 +84,8 @@ void KernelWatch::take_messages() {
 }
 
 std::vector<std::string> KernelWatch::first_cases() const {
-  if (!failed_.empty() || first_case_.empty()) return failed_;
-  return {first_case_};
+  if (failed_.empty()) return first_case_.empty() ? std::vector<std::string>() : std::vector{first_case_};
+  return {failed_.begin(), failed_.begin() + static_cast<std::ptrdiff_t>(std::min(failed_.size(), kMostFirst))};
 }
 
 void KernelWatch::remember(const CheckedCase& checked) {
