@@ -61,7 +61,7 @@ struct CheckRequest {
   std::vector<std::string> first;
 };
 
-// The process lives as long as the object at most. When it is stopped, the ledger keeps the verdicts so far.
+// The process lives as long as the object at most. If it is stopped once all functions are compiled, the ledger keeps the verdicts so far.
 class Check {
  public:
   // Starts it. Throws base::ProcessRefused.
