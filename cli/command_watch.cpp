@@ -49,12 +49,11 @@ class PlainView final : public WatchView {
   void stopped() override { say("stopped, because a file was saved again\n\n"); }
   void started(const WatchState& state) override {
     shown_ = 0;
+    say("checking {}\n", options_.kernel);
     if (state.phase == WatchState::Phase::waiting) say_end(state);
     std::fflush(stdout);
   }
   void told(const WatchState& state, const CheckMessage& message) override {
-    if (const auto* begun = std::get_if<CheckBegun>(&message))
-      say("{}: {} case{}, family {}\n", options_.kernel, begun->cases, begun->cases == 1 ? "" : "s", begun->family);
     if (const auto* checked = std::get_if<CheckedCase>(&message)) say_case(*checked);
     if (const auto* noted = std::get_if<CheckNotes>(&message)) {
       for (const std::string& note : noted->notes) say("note: {}\n", note);
