@@ -138,6 +138,8 @@ void serve(int channel, const Service& service) {
 
 }  // namespace
 
+bool send_to_client(int channel, std::span<const std::byte> message) { return send_message(channel, message); }
+
 void Client::ask(std::span<const std::byte> request, int descriptor) { send_message(channel_.number(), request, descriptor); }
 
 // Does not depend on O_NONBLOCK, which all processes with the channel share.

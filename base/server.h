@@ -61,6 +61,10 @@ class Client {
   Bytes received_;
 };
 
+// For a child that reports without being asked: sends a message, which a Client at the other end of the channel receives as an answer.
+// Waits while the Client reads earlier ones. False if nobody will receive it.
+[[nodiscard]] bool send_to_client(int channel, std::span<const std::byte> message);
+
 // The result of a request: an answer, or the reason why there is none.
 struct Reply {
   enum class Kind {

@@ -19,6 +19,7 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
+#include "cli/own_words.h"
 #include "cli/repository.h"
 #include "cli/say.h"
 #include "harness/cases/suite.h"
@@ -103,18 +104,6 @@ std::vector<std::string> environment_of_trials() {
   return variables;
 }
 
-// Options of the command line that every trial has too, besides those that a replay repeats.
-std::vector<std::string> further_options(const Options& options) {
-  std::vector<std::string> words;
-  if (!options.schedule.empty()) words.insert(words.end(), {"--schedule", options.schedule});
-  if (options.seed != 0) words.insert(words.end(), {"--seed", fmt::to_string(options.seed)});
-  if (options.jobs != 0) words.insert(words.end(), {"--jobs", fmt::to_string(options.jobs)});
-  if (options.same_layout) words.emplace_back("--abi");
-  const base::SandboxMode mode = base::sandbox_mode();
-  if (mode != base::SandboxMode::automatic) words.insert(words.end(), {"--sandbox", mode == base::SandboxMode::off ? "off" : "require"});
-  return words;
-}
-
 class Bisection {
  public:
   explicit Bisection(const BisectOptions& options)
@@ -195,7 +184,7 @@ class Bisection {
     // Captured inputs are the same for every commit, and often not in the repository.
     for (std::string& fixture : common.fixtures) fixture = fs::absolute(fixture).string();
     std::vector<std::string> words = {"run", "--ledger", ledger.string()};
-    for (std::vector<std::string> more : {replay_options(common), further_options(common), common.words})
+    for (std::vector<std::string> more : {replay_options(common), further_words(common), common.words})
       words.insert(words.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
     const base::CommandResult result = run_assay(words, folder);
     const int status = result.exit_code;
@@ -272,7 +261,7 @@ class Bisection {
     for (const char* name : {"before", "after"}) words.push_back((name / place_.started_in / place_.kernel).lexically_normal().string());
     for (std::string& word : replay_options(common)) words.push_back(std::move(word));
     if (!common.family.empty()) words.insert(words.end(), {"--family", common.family});
-    for (std::string& word : further_options(common)) {
+    for (std::string& word : further_words(common)) {
       if (word != "--abi") words.push_back(std::move(word));
     }
     const std::size_t count = std::min(last_bad_.failed.size(), kComparedCases);

@@ -13,8 +13,8 @@
 #include "cli/recording.h"
 #include "cli/report_files.h"
 #include "cli/run_reference.h"
+#include "cli/run_watch.h"
 #include "cli/say.h"
-#include "cli/watch.h"
 #include "harness/ledger/merge.h"
 
 namespace assay::cli {

@@ -54,9 +54,9 @@ class CampaignProgress final : public harness::CampaignListener {
     if (result.fate == harness::Fate::survived) ++survived_;
     const std::string line = fmt::format("{} of {} mutants, {} survived (including declared equivalents)", done, total, survived_);
     if (is_terminal_) {
-      clear_line(stderr);
+      control(stderr, Control::clear_line);
       say(stderr, "{}  {} {}", line, to_string(result.fate), mutant.id());
-      if (done == total) clear_line(stderr);
+      if (done == total) control(stderr, Control::clear_line);
     } else if (done % kPlainMutants == 0 && done != total) {
       say(stderr, "{}\n", line);
     }

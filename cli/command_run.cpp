@@ -26,10 +26,10 @@
 #include "cli/recording.h"
 #include "cli/report_files.h"
 #include "cli/run.h"
+#include "cli/run_watch.h"
 #include "cli/say.h"
 #include "cli/storage.h"
 #include "cli/terminal.h"
-#include "cli/watch.h"
 #include "cli/workspace.h"
 #include "families/described_launch.h"
 #include "harness/cases/suite.h"
@@ -108,42 +108,6 @@ void add_misfits(std::vector<std::string>& notes, std::span<const harness::Case>
         "{} of {} cases are skipped, the first because of {}; use [limits] in variant.toml to exclude cases that a kernel does not support",
         misfits.cases, cases.size(), misfits.first));
   }
-}
-
-// Notes on the whole run, printed in every report.
-std::vector<std::string> notes_of(const Options& options, const Workspace& workspace, const harness::Workbench& workbench) {
-  std::vector<std::string> notes = workspace.notes;
-  if (std::string strict = strict_note(options); !strict.empty()) notes.push_back(std::move(strict));
-  if (const auto profile = profile_of(options); profile != Options{}.profile)
-    notes.push_back(fmt::format("bounds of profile {}: they allow more errors than the simulator makes (oracles/PROFILES.md)", profile));
-  if (const std::string missing = base::missing_layers(); !missing.empty())
-    notes.push_back(fmt::format("the sandbox of kernels lacks layers: {}", missing));
-  for (const auto& [name, prepared] : workbench.variants()) {
-    if (!prepared.weaker_storage.empty()) notes.push_back(fmt::format("declared accuracy of {}: {}", name, prepared.weaker_storage));
-    // Our own variants use helpers of others by design; for a user's kernel this is worth a note.
-    if (!workspace.user_variant.empty()) notes.insert(notes.end(), prepared.notes.begin(), prepared.notes.end());
-    if (prepared.variant.reads_hidden)
-      notes.push_back(fmt::format("{} declares reads_hidden = \"finite\": rows of hidden keys are finite, not NaN", name));
-  }
-  for (const auto& [name, prepared] : workbench.variants()) {
-    for (const auto& [key, reason] : prepared.absent)
-      notes.push_back(fmt::format("cases of {} are skipped: {}", key, harness::text_of(reason)));
-  }
-  note_missing_code(workbench, notes);
-  add_misfits(notes, workspace.selection.cases, workbench);
-  if (std::ranges::find(workspace.selection.suites, harness::Suite::gate) != workspace.selection.suites.end()) {
-    for (const auto& [name, prepared] : workbench.variants()) {
-      if (!prepared.variant.superseded_by) continue;
-      notes.push_back(fmt::format("{} is superseded by {}, so its gate contains only smoke; '{}/*' selects all of its gate cases", name,
-                                  prepared.variant.superseded_by->name, name));
-    }
-  }
-  if (workspace.selection.left_out != 0) {
-    notes.push_back(fmt::format("{} cases are outside of [limits] and were not selected", workspace.selection.left_out));
-  }
-  add_idle_findings(notes, workspace, workbench);
-  add_idle_claims(notes, workspace, workbench);
-  return notes;
 }
 
 // Digests are recorded for gates only.
@@ -232,9 +196,7 @@ int prepare_and_run(const Options& options, const std::vector<std::string>& word
   take_last_failed(workspace, options);
   const std::vector<harness::Case>& cases = workspace.selection.cases;
   require_gate(options, workspace.selection);
-  harness::RunOptions running = run_options(options);
-  // More would throw those of their own first cases away, and those of the gate.
-  if (cases.size() > kMostWithKeptExpectations) running.execution.expectations.reset();
+  harness::RunOptions running = run_options_for(options, cases.size());
   const ChosenDevice chosen = choose_device(options);
   if (cases.empty()) {
     say("this shard is empty: the selection has {} case{}, which other shards run\n", workspace.selection.selected,
@@ -263,10 +225,52 @@ int run_selection(const Options& asked, const std::vector<std::string>& words) {
 
 }  // namespace
 
+harness::RunOptions run_options_for(const Options& options, std::size_t cases) {
+  harness::RunOptions running = run_options(options);
+  // More would throw those of their own first cases away, and those of the gate.
+  if (cases > kMostWithKeptExpectations) running.execution.expectations.reset();
+  return running;
+}
+
+std::vector<std::string> run_notes(const Options& options, const Workspace& workspace, const harness::Workbench& workbench) {
+  std::vector<std::string> notes = workspace.notes;
+  if (std::string strict = strict_note(options); !strict.empty()) notes.push_back(std::move(strict));
+  if (const auto profile = profile_of(options); profile != Options{}.profile)
+    notes.push_back(fmt::format("bounds of profile {}: they allow more errors than the simulator makes (oracles/PROFILES.md)", profile));
+  if (const std::string missing = base::missing_layers(); !missing.empty())
+    notes.push_back(fmt::format("the sandbox of kernels lacks layers: {}", missing));
+  for (const auto& [name, prepared] : workbench.variants()) {
+    if (!prepared.weaker_storage.empty()) notes.push_back(fmt::format("declared accuracy of {}: {}", name, prepared.weaker_storage));
+    // Our own variants use helpers of others by design; for a user's kernel this is worth a note.
+    if (!workspace.user_variant.empty()) notes.insert(notes.end(), prepared.notes.begin(), prepared.notes.end());
+    if (prepared.variant.reads_hidden)
+      notes.push_back(fmt::format("{} declares reads_hidden = \"finite\": rows of hidden keys are finite, not NaN", name));
+  }
+  for (const auto& [name, prepared] : workbench.variants()) {
+    for (const auto& [key, reason] : prepared.absent)
+      notes.push_back(fmt::format("cases of {} are skipped: {}", key, harness::text_of(reason)));
+  }
+  note_missing_code(workbench, notes);
+  add_misfits(notes, workspace.selection.cases, workbench);
+  if (std::ranges::find(workspace.selection.suites, harness::Suite::gate) != workspace.selection.suites.end()) {
+    for (const auto& [name, prepared] : workbench.variants()) {
+      if (!prepared.variant.superseded_by) continue;
+      notes.push_back(fmt::format("{} is superseded by {}, so its gate contains only smoke; '{}/*' selects all of its gate cases", name,
+                                  prepared.variant.superseded_by->name, name));
+    }
+  }
+  if (workspace.selection.left_out != 0) {
+    notes.push_back(fmt::format("{} cases are outside of [limits] and were not selected", workspace.selection.left_out));
+  }
+  add_idle_findings(notes, workspace, workbench);
+  add_idle_claims(notes, workspace, workbench);
+  return notes;
+}
+
 int run_prepared(const Options& options, const Workspace& workspace, const harness::Workbench& workbench,
                  const harness::RunOptions& running, const InterruptGuard& interrupt) {
   const std::vector<harness::Case>& cases = workspace.selection.cases;
-  const std::vector<std::string> notes = notes_of(options, workspace, workbench);
+  const std::vector<std::string> notes = run_notes(options, workspace, workbench);
   for (const std::string& note : notes) say("note: {}\n", note);
   // Flush, because otherwise a pipe would delay these lines and could lose them.
   std::fflush(stdout);

@@ -3,17 +3,17 @@
 
 namespace assay::cli {
 
-AddCommand add_gate, add_run, add_show, add_explain, add_triage, add_compile, add_list, add_compare, add_agree, add_mutate, add_report,
-    add_history, add_diff, add_merge, add_fixture, add_pack, add_support, add_dispatch, add_check_dispatch, add_quality, add_cost,
-    add_doctor, add_init, add_export, add_judge, add_bisect, add_completion, add_complete, add_man;
+AddCommand add_gate, add_run, add_watch, add_show, add_explain, add_triage, add_compile, add_list, add_compare, add_agree, add_mutate,
+    add_report, add_history, add_diff, add_merge, add_fixture, add_pack, add_support, add_dispatch, add_check_dispatch, add_quality,
+    add_cost, add_doctor, add_init, add_export, add_judge, add_bisect, add_completion, add_complete, add_man;
 
 std::span<AddCommand* const> all_commands() {
   // In the order of the help text.
   static constexpr AddCommand* commands[] = {
-      add_gate,   add_run,    add_show,       add_explain,        add_triage,  add_compile, add_list,  add_compare,
-      add_agree,  add_mutate, add_report,     add_history,        add_diff,    add_bisect,  add_merge, add_fixture,
-      add_pack,   add_init,   add_dispatch,   add_check_dispatch, add_support, add_quality, add_cost,  add_doctor,
-      add_export, add_judge,  add_completion, add_complete,       add_man,
+      add_gate,    add_run,    add_watch,  add_show,       add_explain,        add_triage,  add_compile, add_list,
+      add_compare, add_agree,  add_mutate, add_report,     add_history,        add_diff,    add_bisect,  add_merge,
+      add_fixture, add_pack,   add_init,   add_dispatch,   add_check_dispatch, add_support, add_quality, add_cost,
+      add_doctor,  add_export, add_judge,  add_completion, add_complete,       add_man,
   };
   return commands;
 }
@@ -36,6 +36,7 @@ const char* help_footer() {
   assay gate --junit gate.xml --html gate.html        reports for CI systems and for people
   assay report                                        the newest run again, with figures per fixture and axis value
   assay gate --resume                                 only the cases that an interrupted run left
+  assay watch mine.metal --family FAMILY              a verdict whenever the file is saved
   assay history 'tq4_v1/*/nwg16/*'                    verdicts of some cases in the last runs
   assay bisect --good v1 --bad HEAD --kernel mine.metal --family FAMILY  which commit broke it
   assay diff                                          what changed between the last two runs

@@ -184,13 +184,13 @@ void Progress::draw() {
   const double rate = elapsed > 0 ? static_cast<double>(done_) / elapsed : 0;
   const double left = rate > 0 ? static_cast<double>(selected_ - done_) / rate : 0;
   const int filled = selected_ == 0 ? kBarWidth : static_cast<int>(done_ * kBarWidth / selected_);
-  clear_line(stdout);
+  control(stdout, Control::clear_line);
   say("[{:#<{}}{:.<{}}] {}/{}, {:.0f} cases/s, {:.0f} s left, ", "", filled, "", kBarWidth - filled, done_, selected_, rate, left);
   put_failures(failures_);
 }
 
 void Progress::clear() {
-  if (is_terminal_) clear_line(stdout);
+  if (is_terminal_) control(stdout, Control::clear_line);
 }
 
 void Progress::finish() {

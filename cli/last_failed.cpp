@@ -26,26 +26,36 @@ struct Past {
   std::set<std::string> failed;  // of these
 };
 
-Past past_of(const harness::Selection& selection, const Options& options) {
-  Past past;
+// Shows `look` the runs of the ledger that were made with these options, the newest first, until it returns false.
+void look_at_runs(const Options& options, const std::function<bool(const std::vector<harness::CaseRecord>&)>& look) {
   const std::filesystem::path file = options.ledger.empty() ? harness::Ledger::default_file() : std::filesystem::path(options.ledger);
-  if (!std::filesystem::exists(file)) return past;
-  std::set<std::string> open;
-  for (const harness::Case& test_case : selection.cases) open.insert(harness::format_case(test_case));
+  if (!std::filesystem::exists(file)) return;
   const std::vector<std::string> wanted = replay_options(options);
   const harness::Ledger ledger = harness::Ledger::open_existing(file);
   const std::vector<harness::RunRecord> runs = ledger.runs();
   for (const harness::RunRecord& run : std::views::reverse(runs)) {
-    if (open.empty()) break;
     if (run.description.replay_options != wanted || run.description.schedule != options.schedule) continue;
-    for (const harness::CaseRecord& record : ledger.cases(run.id)) {
+    if (!look(ledger.cases(run.id))) return;
+  }
+}
+
+Past past_of(const harness::Selection& selection, const Options& options) {
+  Past past;
+  std::set<std::string> open;
+  for (const harness::Case& test_case : selection.cases) open.insert(harness::format_case(test_case));
+  look_at_runs(options, [&](const std::vector<harness::CaseRecord>& cases) {
+    for (const harness::CaseRecord& record : cases) {
       if (!record.status || open.erase(record.name) == 0) continue;
       ++past.known;
       if (!harness::is_success(*record.status)) past.failed.insert(record.name);
     }
-  }
+    return !open.empty();
+  });
   return past;
 }
+
+// Older runs are of a kernel that has changed a lot since.
+constexpr std::size_t kRecentRuns = 20;
 
 }  // namespace
 
@@ -82,6 +92,20 @@ void take_last_failed(Workspace& workspace, const Options& options) {
     sentence += ", and they run first";
   }
   workspace.notes.push_back(std::move(sentence));
+}
+
+std::vector<std::string> recent_failures(const Options& options) {
+  std::vector<std::string> failures;
+  if (options.ledger == "none") return failures;
+  std::set<std::string> known;
+  std::size_t runs = 0;
+  look_at_runs(options, [&](const std::vector<harness::CaseRecord>& cases) {
+    for (const harness::CaseRecord& record : cases) {
+      if (record.status && known.insert(record.name).second && !harness::is_success(*record.status)) failures.push_back(record.name);
+    }
+    return ++runs < kRecentRuns;
+  });
+  return failures;
 }
 
 }  // namespace assay::cli

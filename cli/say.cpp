@@ -25,6 +25,27 @@ void put_painted(std::FILE* stream, Paint paint, std::string_view text) {
   if (is_painted) std::fputs("\033[0m", stream);
 }
 
-void clear_line(std::FILE* stream) { std::fputs("\r\033[K", stream); }
+void control(std::FILE* stream, Control what) {
+  const auto sequence = [what] {
+    switch (what) {
+      case Control::clear_line:
+        return "\r\033[K";
+      case Control::enter_screen:
+        return "\033[?1049h\033[?25l\033[?7l";
+      case Control::leave_screen:
+        return "\033[?7h\033[?25h\033[?1049l";
+      case Control::go_home:
+        return "\033[H";
+      case Control::end_line:
+        return "\033[K";
+      case Control::clear_below:
+        return "\033[J";
+      case Control::next_line:
+        return "\r\n";
+    }
+    return "";
+  };
+  std::fputs(sequence(), stream);
+}
 
 }  // namespace assay::cli

@@ -34,8 +34,16 @@ enum class Paint {
 // As put(), painted if the stream shows colours (cli/terminal.h).
 void put_painted(std::FILE* stream, Paint paint, std::string_view text);
 
-// Goes to the start of the line of a terminal and clears it. With the colours of put_painted(), the only control sequence that the command
-// writes.
-void clear_line(std::FILE* stream);
+// What a terminal is told besides text. With the colours of put_painted(), the only control sequences that the command writes.
+enum class Control {
+  clear_line,    // goes to the start of the line and clears it
+  enter_screen,  // a screen of its own, without a cursor; longer lines are cut off
+  leave_screen,  // what was there before
+  go_home,       // to the upper left corner
+  end_line,      // clears the rest of the line
+  clear_below,   // clears the lines below, and the rest of this one
+  next_line,
+};
+void control(std::FILE* stream, Control what);
 
 }  // namespace assay::cli

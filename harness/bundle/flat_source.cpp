@@ -12,38 +12,14 @@
 #include <vector>
 
 #include "base/text.h"
+#include "metal/include_line.h"
 
 namespace assay::harness {
 namespace {
 
 namespace fs = std::filesystem;
 
-// What follows `#include` in a line: the name, and whether it is in quotes.
-struct Include {
-  std::string_view name;
-  bool is_quoted = false;
-};
-
-// The directive of a line, without the hash and the blanks around; empty if there is none. Directives that continue on the next line are
-// none of those that matter here.
-std::string_view directive_of(std::string_view line) {
-  line = base::trimmed(line);
-  return line.starts_with('#') ? base::trimmed(line.substr(1)) : std::string_view();
-}
-
-std::optional<Include> include_of(std::string_view line) {
-  std::string_view rest = directive_of(line);
-  for (const std::string_view word : {"include", "import"}) {
-    if (!rest.starts_with(word)) continue;
-    rest = base::trimmed(rest.substr(word.size()));
-    if (rest.empty() || (rest.front() != '"' && rest.front() != '<')) return std::nullopt;
-    const bool is_quoted = rest.front() == '"';
-    const std::size_t end = rest.find(is_quoted ? '"' : '>', 1);
-    if (end == std::string_view::npos) return std::nullopt;
-    return Include{rest.substr(1, end - 1), is_quoted};
-  }
-  return std::nullopt;
-}
+using metal::directive_of;
 
 bool is_pragma_once(std::string_view line) {
   const std::string_view directive = directive_of(line);
@@ -120,7 +96,7 @@ class Flattening {
       const std::string_view line = contents.substr(start, end - start);
       start = end + 1;
       ++number;
-      const std::optional<Include> include = include_of(line);
+      const std::optional<metal::IncludeLine> include = metal::include_of(line);
       const std::optional<fs::path> found = include ? find(path, *include) : std::nullopt;
       if (found) {
         add(*found);
@@ -137,7 +113,7 @@ class Flattening {
   }
 
   // The file that clang would include.
-  [[nodiscard]] std::optional<fs::path> find(const fs::path& from, const Include& include) const {
+  [[nodiscard]] std::optional<fs::path> find(const fs::path& from, const metal::IncludeLine& include) const {
     std::vector<fs::path> folders = options_.include_directories;
     if (include.is_quoted) folders.insert(folders.begin(), from.parent_path());
     for (const fs::path& folder : folders) {

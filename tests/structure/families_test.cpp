@@ -34,9 +34,11 @@ struct OtherMeaning {
   std::string_view path;  // a file, or a folder with '/' at the end
   std::string_view word;
 };
-constexpr std::array<OtherMeaning, 17> kOtherMeanings = {{
+constexpr std::array<OtherMeaning, 19> kOtherMeanings = {{
     {"cli/command_completion.cpp", "q"},  // bash's printf -v %q
     {"cli/command_completion.cpp", "v"},
+    {"cli/command_watch.cpp", "q"},  // the key to quit
+    {"cli/watch_screen.cpp", "q"},
     {"cli/command_quality.cpp", "bits"},  // rows of numbers that belong to no family
     {"cli/command_quality.cpp", "head_dim"},
     {"cli/command_quality.cpp", "attention"},

@@ -91,9 +91,9 @@ constexpr std::array<Package, 26> kPackages = {{
 }};
 
 // Headers of the system that are not C++'s own.
-constexpr std::array<std::string_view, 20> kSystemHeaders = {
-    "ucontext.h", "cxxabi.h", "dlfcn.h",  "elf.h",   "link.h",  "errno.h",  "malloc.h", "fcntl.h", "fenv.h",   "poll.h",
-    "pthread.h",  "sched.h",  "signal.h", "spawn.h", "stdio.h", "stdlib.h", "string.h", "time.h",  "unistd.h", "unwind.h"};
+constexpr std::array<std::string_view, 22> kSystemHeaders = {
+    "ucontext.h", "cxxabi.h",  "dlfcn.h", "elf.h",    "link.h",  "errno.h", "malloc.h", "fcntl.h",  "fenv.h", "poll.h",   "pty.h",
+    "termios.h",  "pthread.h", "sched.h", "signal.h", "spawn.h", "stdio.h", "stdlib.h", "string.h", "time.h", "unistd.h", "unwind.h"};
 
 bool is_system_header(std::string_view target) {
   return std::find(kSystemHeaders.begin(), kSystemHeaders.end(), target) != kSystemHeaders.end() || target.starts_with("sys/") ||

@@ -1,5 +1,5 @@
 // Prints progress, slow cases and remarks while a run goes on.
-#include "cli/watch.h"
+#include "cli/run_watch.h"
 #include "cli/say.h"
 #include "harness/findings/fault_text.h"
 
