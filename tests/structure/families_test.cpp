@@ -34,7 +34,7 @@ struct OtherMeaning {
   std::string_view path;  // a file, or a folder with '/' at the end
   std::string_view word;
 };
-constexpr std::array<OtherMeaning, 17> kOtherMeanings = {{
+constexpr std::array<OtherMeaning, 18> kOtherMeanings = {{
     {"cli/command_completion.cpp", "q"},  // bash's printf -v %q
     {"cli/command_completion.cpp", "v"},
     {"cli/command_quality.cpp", "bits"},  // rows of numbers that belong to no family
@@ -52,6 +52,7 @@ constexpr std::array<OtherMeaning, 17> kOtherMeanings = {{
     {"cli/command_pack.cpp", "packed"},          // what the command did
     {"reports/html/page.html", "data"},          // HTML
     {"reports/html/page.html", "src"},
+    {"reports/compilation_html.cpp", "src"},
 }};
 
 std::string read(const fs::path& file) {
