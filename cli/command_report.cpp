@@ -65,13 +65,15 @@ void add_report(CLI::App& app, Action& action) {
   command->add_option("--ledger", options->ledger, "Ledger to read; default: your own")->type_name("FILE");
   command->add_option("--run", options->run, std::string("Run to print: ") + kRunReferenceHelp + "; default: the newest")->type_name("RUN");
   add_format(*command, options->format, &reports::Format::of_run);
-  command
-      ->add_option("--against", options->against,
-                   "With --format html: compare with this earlier run, in the same form: changed verdicts, errors and bits")
-      ->type_name("RUN");
+  CLI::Option* const against =
+      command
+          ->add_option("--against", options->against,
+                       "With --format html: compare with this earlier run, in the same form: changed verdicts, errors and bits")
+          ->type_name("RUN");
   command->add_option("--drift", options->drift, "With --against: list cases whose largest error/bound changed by more than this")
       ->type_name("X")
       ->check(CLI::NonNegativeNumber)
+      ->needs(against)
       ->capture_default_str();
   command->add_option("-o,--output", options->output, "Write to this file instead of standard output")->type_name("FILE");
   command->add_flag("--list", options->list, "List the runs in the ledger");

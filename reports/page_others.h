@@ -36,7 +36,8 @@ class Histories {
 
 // {"before": {...}, "summary", "environment": [...], "changes": [[index of a case, kind, status before, ratio before, whether bits
 // differ]],
-//  "only_before": [names], "only_after": [indices], "costs": [[figure, before, after]]}. Kinds: broke, healed, changed, drifted, other_bits.
+//  "only_before": [names], "only_after": [indices], "costs": [[figure, before, after]]}. Kinds: broke, healed, changed, drifted,
+//  other_bits.
 [[nodiscard]] PageJson against_json(const AgainstRun& against, std::span<const harness::CaseRecord> cases);
 
 }  // namespace assay::reports

@@ -50,6 +50,7 @@ TEST_F(CliReports, APageComparesTwoRuns) {
   EXPECT_EQ(text.status, 2);
   EXPECT_THAT(text.output, HasSubstr("--against needs --format html; `assay diff EARLIER LATER`"));
   EXPECT_EQ(run_assay("report --format html --against 99" + ledger).status, 2);
+  EXPECT_EQ(run_assay("report --drift 1" + ledger).status, 2) << "it would change nothing";
 }
 
 TEST_F(CliReports, SimilarFailuresAreReportedOnce) {
