@@ -18,7 +18,7 @@ namespace {
 struct DiffOptions {
   std::string earlier = "latest~1", later = "latest";
   std::string ledger;
-  double drift = 0.05;
+  double drift = reports::kUsualDrift;
   bool all = false, json = false;
 };
 

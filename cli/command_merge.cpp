@@ -50,7 +50,7 @@ int merge(const MergeOptions& options) {
   const harness::Merge merged = harness::merge_runs(shards, command_line(), into);
   const harness::RunRecord run = into.run(merged.run);
   const std::vector<harness::CaseRecord> cases = into.cases(merged.run);
-  write_reports(options.common, run, cases);
+  write_reports(options.common, into, merged.run);
   if (!options.again.empty()) write_file(options.again, merged.again.empty() ? "" : fmt::format("{}\n", fmt::join(merged.again, "\n")));
 
   harness::Summary summary = harness::summary_of(run.description.selected, cases);

@@ -157,14 +157,14 @@ harness::Summary Recording::finish(const harness::Summary& summary) {
     whole.seconds = summary.seconds;
   }
   ledger_.finish(run_, whole);
-  write_reports(options_, ledger_.run(run_), ledger_.cases(run_));
+  write_reports(options_, ledger_, run_);
   return whole;
 }
 
 void Recording::record_findings(const std::vector<harness::FindingRecord>& findings) {
   if (findings.empty()) return;
   ledger_.record_findings(run_, findings);
-  write_reports(options_, ledger_.run(run_), ledger_.cases(run_));
+  write_reports(options_, ledger_, run_);
 }
 
 std::string Recording::damage() const {

@@ -17,9 +17,12 @@ reports::ReportContext report_context(const std::string& file) {
   return {reports::SourceRoot::around(file, workspace == nullptr ? "" : workspace, current), ASSAY_VERSION};
 }
 
-reports::ReportContext report_context(const harness::RunRecord& run) {
+reports::ReportContext report_context(const reports::Format& format, const harness::Ledger& ledger, const harness::RunRecord& run,
+                                      const std::vector<harness::CaseRecord>& cases) {
   const auto& sources = run.description.environment.sources;
-  return report_context(sources.empty() ? std::string() : sources.front().file);
+  reports::ReportContext context = report_context(sources.empty() ? std::string() : sources.front().file);
+  if (format.shows_other_runs) context.others = reports::past_of(ledger, run, cases);
+  return context;
 }
 
 void say_report(const reports::Format& format, const std::string& text) {
@@ -44,12 +47,13 @@ void empty_reports(const Options& options) {
   }
 }
 
-void write_reports(const Options& options, const harness::RunRecord& run, const std::vector<harness::CaseRecord>& cases) {
-  const reports::ReportContext context = report_context(run);
+void write_reports(const Options& options, const harness::Ledger& ledger, harness::RunId id) {
+  const harness::RunRecord run = ledger.run(id);
+  const std::vector<harness::CaseRecord> cases = ledger.cases(id);
   for (const auto& [name, file] : options.reports) {
     if (file.empty()) continue;
     const reports::Format& format = reports::find_format(name);
-    write_report(file, format, format.of_run(run, cases, context));
+    write_report(file, format, format.of_run(run, cases, report_context(format, ledger, run, cases)));
   }
 }
 

@@ -69,6 +69,16 @@ Json json_of(const harness::RunRecord& run, const std::string& file) {
 
 }  // namespace
 
+std::string difference_summary(const ComparedRuns& runs, const harness::RunDifference& difference) {
+  std::string text =
+      fmt::format("{} in both: {} broke, {} healed, {} changed otherwise, {} drifted by more than {:g}; different bits in {}",
+                  count_of(difference.in_both, "case"), difference.broke.size(), difference.healed.size(), difference.changed.size(),
+                  difference.drifted.size(), runs.drift, grouped(difference.other_bits));
+  if (difference.largest_drift > 0)
+    text += fmt::format("; largest drift {:.3g} in {}", difference.largest_drift, difference.largest_drift_case);
+  return text;
+}
+
 std::string difference_text(const ComparedRuns& runs, const harness::RunDifference& difference, std::size_t longest) {
   std::string text =
       fmt::format("before  {}\nafter   {}\n", run_line(runs.earlier, runs.earlier_file), run_line(runs.later, runs.later_file));
@@ -91,12 +101,7 @@ std::string difference_text(const ComparedRuns& runs, const harness::RunDifferen
     return fmt::format("{}  {} -> {}  ({:+.2f} %)", change.figure, whole(change.before), whole(change.after),
                        100 * (change.after - change.before) / change.before);
   });
-  text += fmt::format("{} in both: {} broke, {} healed, {} changed otherwise, {} drifted by more than {:g}; different bits in {}",
-                      count_of(difference.in_both, "case"), difference.broke.size(), difference.healed.size(), difference.changed.size(),
-                      difference.drifted.size(), runs.drift, grouped(difference.other_bits));
-  if (difference.largest_drift > 0)
-    text += fmt::format("; largest drift {:.3g} in {}", difference.largest_drift, difference.largest_drift_case);
-  return text + '\n';
+  return text + difference_summary(runs, difference) + '\n';
 }
 
 std::string difference_json(const ComparedRuns& runs, const harness::RunDifference& difference) {

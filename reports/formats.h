@@ -8,15 +8,16 @@
 
 #include "harness/ledger/ledger.h"
 #include "reports/compilation.h"
+#include "reports/other_runs.h"
 #include "reports/source_root.h"
 #include "reports/triage_json.h"
 
 namespace assay::reports {
 
-// For reports that other programs read.
 struct ReportContext {
   SourceRoot root;
-  std::string version;  // of assay
+  std::string version;    // of assay
+  OtherRuns others = {};  // for formats that show other runs
 };
 
 // What `assay triage` found.
@@ -29,6 +30,7 @@ struct Format {
   std::string_view name;  // of --format NAME
   std::string_view says;  // in the help of --format, which lists all; empty: the name says it
   std::string_view file;  // the help of the option --NAME FILE of run, gate, merge and judge; empty: they have none
+  bool shows_other_runs;  // what became of the cases in earlier runs, and a run to compare with
   bool is_commands;       // lines for the runner of GitHub, which must reach it as commands
 
   // Renderers; null where the format does not exist.

@@ -8,6 +8,7 @@
 
 #include "reports/embedded_file.h"
 #include "reports/page_data.h"
+#include "reports/page_others.h"
 #include "reports/run_findings.h"
 
 namespace assay::reports {
@@ -32,19 +33,22 @@ std::string in_page(std::string_view json) {
   return text;
 }
 
-std::string detail_elements(std::span<const harness::CaseRecord> cases) {
+std::string detail_elements(std::span<const harness::CaseRecord> cases, const Histories& histories) {
   std::string text;
   for (std::size_t first = 0; first < cases.size(); first += kDetailsPerPart) {
     const auto part = cases.subspan(first, std::min(kDetailsPerPart, cases.size() - first));
     text += fmt::format("<script type=\"application/json\" id=\"details-{}\">{}</script>\n", first / kDetailsPerPart,
-                        in_page(page_details(part)));
+                        in_page(page_details(part, &histories)));
   }
   return text;
 }
 
 }  // namespace
 
-std::string html(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases) {
+std::string html(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases, const OtherRuns& others) {
+  const Histories histories(run, cases, others);
+  const PageOthers beside = {.against = others.against ? &*others.against : nullptr,
+                             .histories = others.past.empty() && others.trouble.empty() ? nullptr : &histories};
   std::string page;
   std::string_view rest = embedded_file("page.html");
   while (true) {
@@ -60,9 +64,9 @@ std::string html(const harness::RunRecord& run, std::span<const harness::CaseRec
     } else if (mark == "@title") {
       page += fmt::format("assay: run {}, {}", run.id, outcome_text(run));
     } else if (mark == "@run") {
-      page += in_page(page_data(run, cases));
+      page += in_page(page_data(run, cases, beside));
     } else if (mark == "@details") {
-      page += detail_elements(cases);
+      page += detail_elements(cases, histories);
     } else {
       throw std::logic_error(fmt::format("page.html: unknown mark {}@", mark));
     }

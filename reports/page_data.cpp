@@ -4,16 +4,17 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "harness/findings/fault_text.h"
 #include "reports/beyond.h"
 #include "reports/cost_counters.h"
 #include "reports/figures.h"
 #include "reports/json_text.h"
+#include "reports/page_json.h"
+#include "reports/page_others.h"
+#include "reports/places.h"
 #include "reports/replay.h"
 #include "reports/robustness.h"
 #include "reports/run_findings.h"
@@ -23,20 +24,7 @@ namespace assay::reports {
 namespace {
 
 using harness::CaseRecord;
-using Json = nlohmann::ordered_json;
-
-std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-Json number(double value) {
-  if (std::isnan(value)) return nullptr;
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
-}
-
-// Six digits are enough for figures that are not compared with a bound, and take a third of the size.
-Json rounded(double value) {
-  return std::isfinite(value) ? Json(std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr)) : number(value);
-}
+using Json = PageJson;
 
 // JavaScript numbers are doubles, so larger integers are written as strings.
 Json axis_value(std::int64_t value) {
@@ -47,6 +35,14 @@ Json axis_value(std::int64_t value) {
 // Without compared elements there is no error; it is not 0.
 double of_compared(const harness::Judgement& judgement, double figure) {
   return judgement.compared == 0 ? std::numeric_limits<double>::quiet_NaN() : figure;
+}
+
+constexpr int kPlotDigits = 3;
+
+// What was never written, or is no number, is infinitely far off.
+double error_of(const harness::WorstElement& element) {
+  const double error = std::abs(element.actual - element.expected);
+  return std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
 }
 
 class Words {
@@ -94,14 +90,51 @@ Json json_of(const harness::RunRecord& run, std::span<const CaseRecord> cases) {
   return json;
 }
 
+// [file, line], or null where no line is known.
+Json place_json(const metal::SourceLocation& place) { return place.line == 0 ? Json() : Json{place.file, place.line}; }
+
+// The line of a case's first defect; else that of a remark or a table for which it fails.
+Json place_of_case(const CaseRecord& record) {
+  if (const metal::Hazard* const hazard = first_defect(record)) return place_json(hazard->first);
+  for (const harness::Fault& fault : record.faults) {
+    if (const auto* const remark = fault.as<harness::fault::Remark>()) return place_json(remark->place);
+    if (const auto* const table = fault.as<harness::fault::WrongTable>()) return place_json(table->place);
+  }
+  return nullptr;
+}
+
+Json hazards_json(std::span<const metal::Hazard> hazards) {
+  return json_list(hazards, [](const metal::Hazard& hazard) {
+    Json places = Json::array();
+    if (hazard.first.line != 0 && !hazard.lacks_line) places.push_back(place_json(hazard.first));
+    if (hazard.second && *hazard.second != hazard.first) places.push_back(place_json(*hazard.second));
+    return Json{harness::hazard_text(hazard), hazard.count, std::move(places)};
+  });
+}
+
+// {file: {line: text}}, each line once.
+Json sources_json(std::span<const CaseRecord> cases) {
+  std::map<std::string_view, std::map<std::uint32_t, std::string_view>> sources;
+  for (const CaseRecord& record : cases) {
+    for (const harness::SourceLine& line : record.lines) sources[line.file].emplace(line.line, line.text);
+  }
+  Json json = Json::object();
+  for (const auto& [file, lines] : sources) {
+    Json& of = json[std::string(file)] = Json::object();
+    for (const auto& [line, text] : lines) of[fmt::format("{}", line)] = text;
+  }
+  return json;
+}
+
 Json json_of(std::span<const RunFinding> findings, const harness::RunRecord& run, std::span<const CaseRecord> cases) {
   return json_list(findings, [&](const RunFinding& finding) {
     Json json = {{"variant", finding.variant},
                  {"status", finding.status},
                  {"fails", finding.is_failure},
                  {"smallest", finding.smallest},
-                 {"ratio", number(finding.largest_ratio)},
+                 {"ratio", page_number(finding.largest_ratio)},
                  {"members", finding.members}};
+    if (Json place = place_of_case(cases[finding.smallest]); !place.is_null()) json["place"] = std::move(place);
     if (const auto causes = causes_of(run.findings, cases, finding.members); !causes.empty()) json["causes"] = causes;
     return json;
   });
@@ -168,11 +201,11 @@ Json counters_of(std::span<const CaseRecord> cases) {
 
 }  // namespace
 
-std::string page_data(const harness::RunRecord& run, std::span<const CaseRecord> cases) {
+std::string page_data(const harness::RunRecord& run, std::span<const CaseRecord> cases, const PageOthers& others) {
   Words words;
   Json columns = Json::object();
   for (const char* name : {"name", "variant", "family", "fixture", "status", "reason", "note", "replay", "seed", "ratio", "sharpness",
-                           "compared", "faulty", "seconds"})
+                           "compared", "faulty", "seconds", "expected", "error"})
     columns[name] = Json::array();
   for (const CaseRecord& record : cases) {
     harness::ElementCount elements;
@@ -187,11 +220,14 @@ std::string page_data(const harness::RunRecord& run, std::span<const CaseRecord>
     columns["replay"].push_back(words.place_of(replay_options(run, record)));
     columns["seed"].push_back(fmt::format("{}", record.seed));
     // With all digits, so that a comparison with 1 agrees with the verdict.
-    columns["ratio"].push_back(number(record.judgement.max_ratio));
-    columns["sharpness"].push_back(rounded(record.judgement.median_bound_ratio));
+    columns["ratio"].push_back(page_number(record.judgement.max_ratio));
+    columns["sharpness"].push_back(page_rounded(record.judgement.median_bound_ratio));
     columns["compared"].push_back(elements.compared);
     columns["faulty"].push_back(elements.faulty);
-    columns["seconds"].push_back(rounded(record.simulator_seconds));
+    columns["seconds"].push_back(page_rounded(record.simulator_seconds));
+    const harness::WorstElement* const worst = record.judgement.worst.empty() ? nullptr : record.judgement.worst.data();
+    columns["expected"].push_back(worst == nullptr ? Json() : page_rounded(std::abs(worst->expected), kPlotDigits));
+    columns["error"].push_back(worst == nullptr ? Json() : page_rounded(error_of(*worst), kPlotDigits));
   }
   Json json = {
       {"run", json_of(run, cases)},
@@ -208,10 +244,13 @@ std::string page_data(const harness::RunRecord& run, std::span<const CaseRecord>
   }
   if (const auto remarks = remark_groups(cases); !remarks.empty())
     json["remarks"] = json_list(remarks, [](const harness::RemarkGroup& group) { return harness::text_of(group); });
-  return text_of(json);
+  if (Json sources = sources_json(cases); !sources.empty()) json["sources"] = std::move(sources);
+  if (others.against != nullptr) json["against"] = against_json(*others.against, cases);
+  if (others.histories != nullptr) json["past"] = others.histories->runs_json();
+  return page_text(json);
 }
 
-std::string page_details(std::span<const CaseRecord> cases) {
+std::string page_details(std::span<const CaseRecord> cases, const Histories* histories) {
   Json json = Json::array();
   for (const CaseRecord& record : cases) {
     const harness::Judgement& judgement = record.judgement;
@@ -222,28 +261,32 @@ std::string page_details(std::span<const CaseRecord> cases) {
                     {"guard_violations", judgement.guard_violations},
                     {"uninformative", judgement.uninformative},
                     {"distinct_expected", judgement.distinct_expected},
-                    {"max_abs_error", rounded(of_compared(judgement, judgement.max_abs_error))},
-                    {"max_rel_error", rounded(of_compared(judgement, judgement.max_rel_error))},
-                    {"nmse", rounded(of_compared(judgement, judgement.nmse))},
-                    {"cosine", number(of_compared(judgement, judgement.cosine))},
-                    {"oracle_seconds", rounded(record.oracle_seconds)}};
-    if (!std::isnan(record.rounding_ratio)) figures["rounding_ratio"] = rounded(record.rounding_ratio);
-    if (!std::isnan(record.logic_ratio)) figures["logic_ratio"] = rounded(record.logic_ratio);
+                    {"max_abs_error", page_rounded(of_compared(judgement, judgement.max_abs_error))},
+                    {"max_rel_error", page_rounded(of_compared(judgement, judgement.max_rel_error))},
+                    {"nmse", page_rounded(of_compared(judgement, judgement.nmse))},
+                    {"cosine", page_number(of_compared(judgement, judgement.cosine))},
+                    {"oracle_seconds", page_rounded(record.oracle_seconds)}};
+    if (!std::isnan(record.rounding_ratio)) figures["rounding_ratio"] = page_rounded(record.rounding_ratio);
+    if (!std::isnan(record.logic_ratio)) figures["logic_ratio"] = page_rounded(record.logic_ratio);
     Json& details = json.emplace_back(Json{{"figures", std::move(figures)},
                                            {"schedules", record.schedules},
                                            {"digest", fmt::format("{:016x}", record.digest)},
                                            {"row_length", record.row_length}});
-    for (const harness::WorstElement& worst : judgement.worst)
-      details["worst"].push_back({worst.index, number(worst.expected), number(worst.actual), rounded(worst.bound), number(worst.ratio),
-                                  static_cast<int>(worst.fault)});
-    for (const metal::Hazard& hazard : record.hazards) details["hazards"].push_back({harness::hazard_text(hazard), hazard.count});
-    for (const metal::Hazard& remark : record.remarks) details["remarks"].push_back({harness::hazard_text(remark), remark.count});
+    // Of a case that passed, "expected" and "error" say all that there is.
+    const bool has_list = record.status != harness::Status::passed;
+    for (const harness::WorstElement& worst : has_list ? std::span(judgement.worst) : std::span<const harness::WorstElement>())
+      details["worst"].push_back({worst.index, page_number(worst.expected), page_number(worst.actual), page_rounded(worst.bound),
+                                  page_number(worst.ratio), static_cast<int>(worst.fault)});
+    if (!record.hazards.empty()) details["hazards"] = hazards_json(record.hazards);
+    if (!record.remarks.empty()) details["remarks"] = hazards_json(record.remarks);
     for (const harness::StageVerdict& stage : record.stages)
       details["stages"].push_back({stage.name, stage.is_judged, stage.passed, harness::reason_of(stage), stage.judgement.compared,
-                                   number(stage.judgement.max_ratio)});
+                                   page_number(stage.judgement.max_ratio)});
     if (!record.known.empty()) details["known"] = record.known;
+    if (histories == nullptr) continue;
+    if (Json past = histories->case_json(record); !past.is_null()) details["past"] = std::move(past);
   }
-  return text_of(json);
+  return page_text(json);
 }
 
 }  // namespace assay::reports

@@ -8,10 +8,14 @@
 #include "reports/triage_record.h"
 
 namespace assay::reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 std::string triage_json(std::span<const TriagedVariant> variants, std::span<const std::string> notes,
                         std::span<const std::string> remarks) {
-  using Json = nlohmann::ordered_json;
   const auto text = [](const std::string& line) { return Json(line); };
   return json_text({{"format", "assay-triage"},
                     {"version", kTriageVersion},

@@ -188,7 +188,7 @@ void Ledger::copy_cases(const Ledger& from, RunId source, RunId run) {
     if (twice.step())
       throw LedgerError(fmt::format("{} has a verdict in {} and also in another part", twice.text(0), from.file().string()));
     Statement is_there(database, "SELECT 1 FROM other.sqlite_schema WHERE name = ?");
-    for (const std::string_view table : {"verdict", "worst", "stage", "hazard", "cost", "fault", "fault_value"}) {
+    for (const std::string_view table : {"verdict", "worst", "stage", "hazard", "cost", "fault", "fault_value", "source_line"}) {
       is_there.bind(table);
       if (!is_there.step()) continue;  // absent from older versions
       is_there.bind();
@@ -246,11 +246,11 @@ void Ledger::record(RunId run, const Verdict& verdict) {
              verdict.split ? verdict.split->max_logic_ratio : kNone)
       .run();
   if (store_->database.changes() != 1) throw std::invalid_argument(fmt::format("{} was not recorded as started", name));
-  if (!is_success(verdict.status) || is_expected_failure(verdict.status)) {
-    for (std::size_t i = 0; i < j.worst.size(); ++i) {
-      const WorstElement& w = j.worst[i];
-      store_->add_worst->bind(run, name, i, w.index, w.expected, w.actual, w.bound, w.ratio, fault_name(w.fault)).run();
-    }
+  // Of a case whose output is right, the element nearest to its bound tells how far all are from theirs.
+  const bool is_right = is_success(verdict.status) && !is_expected_failure(verdict.status);
+  for (std::size_t i = 0; i < (is_right ? std::min<std::size_t>(j.worst.size(), 1) : j.worst.size()); ++i) {
+    const WorstElement& w = j.worst[i];
+    store_->add_worst->bind(run, name, i, w.index, w.expected, w.actual, w.bound, w.ratio, fault_name(w.fault)).run();
   }
   store_->forget_faults->bind(run, name).run();
   store_->record_faults(run, name, {}, verdict.faults);
@@ -274,6 +274,7 @@ void Ledger::record(RunId run, const Verdict& verdict) {
                c->simdgroup_calls, c->barriers, c->float_operations, c->half_operations, c->bfloat_operations)
         .run();
   }
+  store_->record_lines(run, name, verdict);
   store_->seal(run, name);
   transaction.commit();
 }

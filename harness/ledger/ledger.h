@@ -71,6 +71,15 @@ struct RunRecord {
   std::vector<FindingRecord> findings = {};  // of triage; only Ledger::run() reads them
 };
 
+// A line of a kernel's source, as it was when a case named it or one beside it. At most kLongestSourceLine bytes.
+struct SourceLine {
+  std::string file;
+  std::uint32_t line = 0;
+  std::string text;
+  friend bool operator==(const SourceLine&, const SourceLine&) = default;
+};
+inline constexpr std::size_t kLongestSourceLine = 400;
+
 // One case in the ledger. `status` is empty if the run ended before the case had a verdict.
 struct CaseRecord {
   std::string name, variant, family, fixture;
@@ -81,7 +90,7 @@ struct CaseRecord {
   std::vector<Note> notes;
   std::string schedules;
   std::size_t row_length = 1;
-  Judgement judgement;  // `worst` only if the case did not pass
+  Judgement judgement;  // `worst` is the first alone if the case passed
   std::vector<StageVerdict> stages;
   std::vector<metal::Hazard> hazards;
   std::vector<metal::Hazard> remarks;
@@ -92,6 +101,15 @@ struct CaseRecord {
   double rounding_ratio = 0, logic_ratio = 0;  // NaN without a split
   std::uint64_t digest = 0;
   double oracle_seconds = 0, simulator_seconds = 0;
+  std::vector<SourceLine> lines = {};  // around the places of its hazards, remarks and faults; ascending by file and line
+};
+
+// What became of a case, without its figures.
+struct CaseOutcome {
+  std::string name;
+  std::optional<Status> status;
+  double max_ratio = 0;  // largest error/bound; NaN before there is a verdict
+  std::uint64_t digest = 0;
 };
 
 // The summary that run_cases() would have made of the cases that have a verdict; `seconds` is unknown.
@@ -143,6 +161,8 @@ class Ledger {
   // Throws LedgerError if there is no such run.
   [[nodiscard]] RunRecord run(RunId id) const;
   [[nodiscard]] std::vector<CaseRecord> cases(RunId id) const;  // in the order of starting
+  // The same cases. Reads one table instead of nine.
+  [[nodiscard]] std::vector<CaseOutcome> outcomes(RunId id) const;
 
   [[nodiscard]] const std::filesystem::path& file() const;
 

@@ -149,6 +149,16 @@ RunRecord Ledger::run(RunId id) const {
   return record;
 }
 
+std::vector<CaseOutcome> Ledger::outcomes(RunId id) const {
+  std::vector<CaseOutcome> outcomes;
+  for_each_row(store_->database, id, "SELECT name, status, max_ratio, digest FROM verdict WHERE run = ? ORDER BY ordinal",
+               [&](const Statement& row) {
+                 const std::string name = row.text(0);
+                 outcomes.push_back({name, status_of(row, 1, {store_->database, id, name}), row.real(2), from_hex(row.text(3))});
+               });
+  return outcomes;
+}
+
 // Long because it reads the tables of a case one after the other, column by column.
 std::vector<CaseRecord> Ledger::cases(RunId id) const {
   std::vector<CaseRecord> records;
@@ -231,6 +241,15 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
                  CaseRecord& record = record_of(worst.text(0), "worst");
                  record.judgement.worst.push_back({count_of(worst, 1, {store_->database, id, record.name}), worst.real(2), worst.real(3),
                                                    worst.real(4), worst.real(5), fault_of(worst.text(6))});
+               });
+
+  for_each_row(store_->database, id, "SELECT name, file, line, text FROM source_line WHERE run = ? ORDER BY name, file, line",
+               [&](const Statement& line) {
+                 std::vector<SourceLine>& lines = record_of(line.text(0), "source_line").lines;
+                 lines.push_back({line.text(1), static_cast<std::uint32_t>(line.integer(2)), line.text(3)});
+                 if (lines.size() > kMostListed)
+                   throw LedgerError(fmt::format("ledger {} is damaged: case '{}' has more than {} lines of sources", file().string(),
+                                                 line.text(0), kMostListed));
                });
 
   for_each_row(store_->database, id,

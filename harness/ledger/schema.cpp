@@ -90,6 +90,11 @@ CREATE TABLE finding_suspect(
   run INTEGER NOT NULL, rank INTEGER NOT NULL, place INTEGER NOT NULL, file TEXT NOT NULL, line INTEGER NOT NULL, why TEXT NOT NULL,
   excerpt TEXT NOT NULL, PRIMARY KEY(run, rank, place),
   FOREIGN KEY(run, rank) REFERENCES finding(run, rank) ON DELETE CASCADE) WITHOUT ROWID;
+)",
+                                  R"(
+CREATE TABLE source_line(
+  run INTEGER NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL, line INTEGER NOT NULL, text TEXT NOT NULL,
+  PRIMARY KEY(run, name, file, line), FOREIGN KEY(run, name) REFERENCES verdict(run, name) ON DELETE CASCADE) WITHOUT ROWID;
 )"};
 
 // The tables that version 4 added.
@@ -105,6 +110,8 @@ CREATE TEMP TABLE finding_line(run, rank, part, place, text);
 CREATE TEMP TABLE finding_fit(run, rank, place, class, says, explained, exact, unaffected);
 CREATE TEMP TABLE finding_suspect(run, rank, place, file, line, why, excerpt);
 )";
+// The table that version 7 added.
+const std::string kTablesOf7 = "CREATE TEMP TABLE source_line(run, name, file, line, text);";
 // The columns that version 5 added to versions 3 and 4.
 const std::string kReading3 = R"(
 CREATE TEMP VIEW run AS SELECT *, NULL AS weaker_accuracy, NULL AS seal FROM main.run;
@@ -134,8 +141,9 @@ constexpr std::size_t kOlder = kVersions.size() - 1;
 
 std::span<const char* const> ledger_versions() { return kVersions; }
 std::span<const std::string> ledger_readings() {
-  static const std::array<std::string, kOlder> readings = {kReading1 + kTablesOf4 + kTablesOf6, kReading2 + kTablesOf4 + kTablesOf6,
-                                                           kReading3 + kTablesOf4 + kTablesOf6, kReading3 + kTablesOf6, kTablesOf6};
+  static const std::string after3 = kTablesOf4 + kTablesOf6 + kTablesOf7, after5 = kTablesOf6 + kTablesOf7;
+  static const std::array<std::string, kOlder> readings = {
+      kReading1 + after3, kReading2 + after3, kReading3 + after3, kReading3 + after5, after5, kTablesOf7};
   return readings;
 }
 

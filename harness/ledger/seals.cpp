@@ -17,13 +17,14 @@ struct Rows {
   std::string_view table, order;
 };
 constexpr std::array<Rows, 4> kRowsOfRun = {{{"run", ""}, {"note", "rank"}, {"replay_word", "rank"}, {"source", "variant"}}};
-constexpr std::array<Rows, 7> kRowsOfCase = {{{"verdict", ""},
+constexpr std::array<Rows, 8> kRowsOfCase = {{{"verdict", ""},
                                               {"worst", "rank"},
                                               {"stage", "stage"},
                                               {"hazard", "rank"},
                                               {"cost", ""},
                                               {"fault", "stage, rank"},
-                                              {"fault_value", "stage, rank, key"}}};
+                                              {"fault_value", "stage, rank, key"},
+                                              {"source_line", "file, line"}}};
 
 constexpr std::array<Rows, 4> kRowsOfFinding = {
     {{"finding", ""}, {"finding_line", "part, place"}, {"finding_fit", "place"}, {"finding_suspect", "place"}}};

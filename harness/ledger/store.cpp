@@ -15,7 +15,7 @@ struct Table {
   std::string_view name;
   std::int64_t since;  // first version that has the table
 };
-constexpr std::array<Table, 15> kTables = {{{"run", 1},
+constexpr std::array<Table, 16> kTables = {{{"run", 1},
                                             {"verdict", 1},
                                             {"worst", 1},
                                             {"stage", 1},
@@ -29,7 +29,8 @@ constexpr std::array<Table, 15> kTables = {{{"run", 1},
                                             {"finding", 6},
                                             {"finding_line", 6},
                                             {"finding_fit", 6},
-                                            {"finding_suspect", 6}}};
+                                            {"finding_suspect", 6},
+                                            {"source_line", 7}}};
 
 }  // namespace
 
@@ -53,6 +54,7 @@ void Ledger::Store::prepare_to_write() {
   add_stage.emplace(database, "INSERT OR REPLACE INTO stage VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
   add_cost.emplace(database, "INSERT OR REPLACE INTO cost VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   add_hazard.emplace(database, "INSERT OR REPLACE INTO hazard VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  add_line.emplace(database, "INSERT OR REPLACE INTO source_line VALUES(?, ?, ?, ?, ?)");
   version_at_opening = pragma("data_version");
 }
 

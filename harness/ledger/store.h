@@ -52,13 +52,15 @@ struct Ledger::Store {
 
   Database database;
   std::map<RunId, std::int64_t> ordinals;
-  std::optional<Statement> start, conclude, forget_faults, add_fault, add_fault_value, add_worst, add_stage, add_hazard, add_cost;
+  std::optional<Statement> start, conclude, forget_faults, add_fault, add_fault_value, add_worst, add_stage, add_hazard, add_cost, add_line;
 
   [[nodiscard]] std::int64_t pragma(std::string_view name);
   std::int64_t version_at_opening = 0;  // PRAGMA data_version: differs as soon as another connection has changed the file
 
   // Records the faults of a verdict (`stage` is empty) or of one of its stages.
   void record_faults(RunId run, const std::string& name, const std::string& stage, const std::vector<Fault>& faults);
+  // Records the lines of the sources around the places that a verdict names, as they are now: a source may change before it is reported.
+  void record_lines(RunId run, const std::string& name, const Verdict& verdict);
 
  private:
   // Adds the rows of a statement about that table.
@@ -73,7 +75,8 @@ struct Ledger::Store {
   void require_sound_pages();
   void make_or_advance_schema();
 
-  std::map<std::string_view, Statement> prepared_;  // by table or text
+  std::map<std::string_view, Statement> prepared_;           // by table or text
+  std::map<std::string, std::vector<std::string>> sources_;  // lines of the files that places name
 };
 
 }  // namespace assay::harness

@@ -9,7 +9,7 @@ import urllib.parse
 from assay.errors import LedgerError
 
 APPLICATION = 0x41535359
-VERSION = 6
+VERSION = 7
 
 
 def _quoted(name):

@@ -35,10 +35,35 @@ assay.caseDialog = (() => {
         ];
       }),
     );
-    // On a phone the rows are stacked, and every figure says what it is (page.css).
-    const head = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
-    for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, c) => cell.setAttribute("data-label", head[c]));
-    return element("div", { class: "scroll-x worst", tabindex: "0", role: "region", "aria-label": "Worst elements" }, table);
+    assay.labelCells(table);
+    return element("div", { class: "scroll-x stacked worst", tabindex: "0", role: "region", "aria-label": "Worst elements" }, table);
+  };
+  const worstPlot = (known) => {
+    const points = known.worst.map(([, expected, actual, bound, , fault]) => {
+      const error = Math.abs(number(actual) - number(expected));
+      return { magnitude: Math.abs(number(expected)), error: Number.isNaN(error) ? Infinity : error, bound: number(bound), fails: fault !== 0 };
+    });
+    const magnitudes = points.map((point) => point.magnitude);
+    // Elements of one size, and those that are no numbers, show nothing that the table does not.
+    if (!magnitudes.every(Number.isFinite) || Math.max(...magnitudes) < 2 * Math.min(...magnitudes)) return "";
+    const said = `Error over the magnitude of the expected value of these ${points.length} elements, both axes logarithmic`;
+    return element(
+      "figure",
+      {},
+      assay.plots.elements(points, `${said}; the table has the figures`),
+      element("figcaption", { class: "quiet" }, `${said}. A \u00D7 is a faulty element, a dash its bound.`),
+    );
+  };
+  // Hazards or remarks: the first few with the lines around their places, each place once.
+  const kListings = 6;
+  const hazards = (title, rows) => {
+    if (rows.length === 0) return [];
+    const shown = new Set();
+    const item = ([text, times, places]) => {
+      const fresh = places.filter((place) => !shown.has(place.join(":")) && shown.size < kListings && shown.add(place.join(":")));
+      return element("li", {}, times > 1 ? `${text} (${grouped(times)} times)` : text, fresh.flatMap((place) => assay.sources.around(place)));
+    };
+    return [element("h3", {}, title), element("ul", {}, rows.map(item))];
   };
   const list = (title, lines) =>
     lines.length === 0
@@ -76,7 +101,7 @@ assay.caseDialog = (() => {
       replayLine(i),
       assay.causes.ofCase(i) || "",
       ...(known.worst
-        ? [element("h3", {}, "Worst elements"), worstTable(i, known)]
+        ? [element("h3", {}, "Worst elements"), worstTable(i, known), worstPlot(known)]
         : of.status(i) === "passed"
           ? [
               element(
@@ -87,14 +112,8 @@ assay.caseDialog = (() => {
             ]
           : []),
       ...list("Known findings", known.known || []),
-      ...list(
-        "Hazards",
-        (known.hazards || []).map(([text, times]) => (times > 1 ? `${text} (${grouped(times)} times)` : text)),
-      ),
-      ...list(
-        "Remarks",
-        (known.remarks || []).map(([text, times]) => (times > 1 ? `${text} (${grouped(times)} times)` : text)),
-      ),
+      ...hazards("Hazards", known.hazards || []),
+      ...hazards("Remarks", known.remarks || []),
       ...list(
         "Later stages",
         (known.stages || []).map(
@@ -102,9 +121,13 @@ assay.caseDialog = (() => {
             `${name}: ${isJudged ? (passed ? "passed" : "wrong") : "not judged"}${reason === "" ? "" : `, ${reason}`}; ${grouped(compared)} compared, largest error / bound ${formatRatio(number(ratio))}`,
         ),
       ),
+      ...assay.against.ofCase(i),
+      ...assay.past.ofCase(i, known.past),
       ...facts("Figures", [
         ["largest error / bound", of.compared(i) === 0 ? "nothing was compared" : formatRatio(of.ratio(i))],
         ["median bound / magnitude", format(of.sharpness(i))],
+        ["magnitude expected at that element", format(of.expected(i))],
+        ["error at that element", format(of.error(i))],
         ["elements compared", grouped(of.compared(i))],
         ["of these faulty", grouped(of.faulty(i))],
         ...figures.map(([key, value]) => [spelt(key), format(number(value), 6)]),

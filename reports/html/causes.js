@@ -3,18 +3,7 @@
 assay.causes = (() => {
   const { data, element, grouped, plural, copyLine } = assay;
   const all = data.causes || [];
-  const kKinds = { "+": "added", "-": "removed", "@": "quiet", ">": "marked" };
-
-  // One element per line, whose first character says what it is. Text nodes alone: a source may contain anything.
-  const listing = (label, text) =>
-    element(
-      "pre",
-      { class: "listing", tabindex: "0", role: "region", "aria-label": label },
-      text
-        .replace(/\n$/, "")
-        .split("\n")
-        .map((line) => element("span", { class: kKinds[line[0]] || "" }, `${line}\n`)),
-    );
+  const { listing } = assay.sources;
 
   const view = (index) => {
     const cause = all[index];
@@ -39,9 +28,24 @@ assay.causes = (() => {
       cause.diff === "" ? null : listing("The repair as a diff", cause.diff),
     );
   };
+  // In the list of findings every cause is shown once, and named wherever it occurs again.
+  const shown = new Set();
+  const inList = (index) => {
+    const cause = all[index];
+    if (!cause) return null;
+    if (!shown.has(index)) {
+      shown.add(index);
+      const whole = view(index);
+      whole.id = `cause-${index}`;
+      return whole;
+    }
+    return element("p", { class: "cause" }, element("b", {}, `Cause: ${cause.text}`), " ", element("a", { href: `#cause-${index}` }, "(shown above)"));
+  };
   const ofCase = (i) => {
     const index = (data.cause_of || [])[i];
     return typeof index === "number" ? view(index) : null;
   };
-  return { view, ofCase, any: all.length > 0 };
+    // Whether one of these causes shows lines of the source.
+  const haveExcerpt = (indices) => indices.some((index) => all[index] && all[index].excerpt !== "");
+  return { inList, ofCase, haveExcerpt, any: all.length > 0 };
 })();

@@ -27,7 +27,7 @@ assay.charts = (() => {
     title: { display: true, text: title, color: ink("ink") },
     ticks: { color: ink("quiet"), maxRotation: 0, autoSkip: true, callback: (value) => (isDecade(value) ? decade(value) : null) },
     grid: {
-      color: (context) => (context.tick.value === strongAt ? ink("fail") : isDecade(context.tick.value) ? ink("grid") : "transparent"),
+      color: (context) => (context.tick.value === strongAt ? ink("mark") : isDecade(context.tick.value) ? ink("grid") : "transparent"),
       lineWidth: (context) => (context.tick.value === strongAt ? 3 : 1),
     },
   });

@@ -26,6 +26,9 @@ const assay = (() => {
     compared: (i) => cases.compared[i],
     faulty: (i) => cases.faulty[i],
     seconds: (i) => cases.seconds[i],
+    // Of the element with the largest error / bound.
+    expected: (i) => number(cases.expected[i]),
+    error: (i) => number(cases.error[i]),
     replay: (i) => `assay run ${cases.name[i]}${words[cases.replay[i]]}`,
   };
 
@@ -75,6 +78,10 @@ const assay = (() => {
   const plural = (n, noun) => `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
   const spelt = (key) => key.replaceAll("_", " ").replace("simdgroup", "SIMD-group").replace("bfloat", "bfloat16");
 
+  // Characters that a reader cannot see, or that turn around those beside them, as what they are: texts come from anybody.
+  const kUnseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+  const visible = (text) => text.replace(kUnseen, (c) => `\u27e8U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}\u27e9`);
+
   // An element; children that are strings become text and never markup.
   const element = (tag, attributes = {}, ...children) => {
     const node = document.createElement(tag);
@@ -82,7 +89,12 @@ const assay = (() => {
       if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
       else if (value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : value);
     }
-    node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+    node.append(
+      ...children
+        .flat()
+        .filter((child) => child !== null && child !== undefined)
+        .map((child) => (child instanceof Node ? child : visible(String(child)))),
+    );
     return node;
   };
   const byId = (id) => document.getElementById(id);
@@ -102,7 +114,7 @@ const assay = (() => {
     const copy = async (event) => {
       selectText(code);
       try {
-        await navigator.clipboard.writeText(code.textContent);
+        await navigator.clipboard.writeText(text);
         event.target.textContent = "Copied";
       } catch {
         event.target.textContent = "Selected"; // a page from a file may not be allowed to write the clipboard
@@ -119,7 +131,7 @@ const assay = (() => {
 
   // `rows`: arrays of cells; the first of each is its header. Columns of numbers, written out already or not, stand to the right.
   const fillTable = (table, caption, head, rows) => {
-    const isNumber = (cell) => typeof cell === "number" || /^-?[\d.,]+(e-?\d+)?$|^-?inf$|^\u2013$/.test(cell);
+    const isNumber = (cell) => typeof cell === "number" || (typeof cell === "string" && /^-?[\d.,]+(e-?\d+)?$|^-?inf$|^\u2013$|^\u00D7 [\d.e-]+$/.test(cell));
     const areNumbers = head.map(
       (_, column) =>
         rows.length > 0 &&
@@ -157,6 +169,12 @@ const assay = (() => {
     );
   };
 
+  // On a phone the rows of some tables are stacked, and every figure says what it is (page.css).
+  const labelCells = (table) => {
+    const head = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+    for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, c) => cell.setAttribute("data-label", head[c]));
+  };
+
   // `choices`: [value, text] pairs.
   const fillSelect = (select, choices, chosen) => {
     select.replaceChildren(...choices.map(([value, text]) => element("option", { value, selected: value === chosen }, text)));
@@ -180,6 +198,7 @@ const assay = (() => {
     grouped,
     plural,
     spelt,
+    visible,
     element,
     byId,
     chip,
@@ -188,6 +207,7 @@ const assay = (() => {
     copyLine,
     replayLine,
     fillTable,
+    labelCells,
     fillSelect,
   };
 })();

@@ -70,7 +70,8 @@ assay.findings = (() => {
           : null,
       ),
       finding.status === "skipped" ? null : assay.replayLine(i),
-      (finding.causes || []).map(assay.causes.view),
+      (finding.causes || []).map(assay.causes.inList),
+      assay.causes.haveExcerpt(finding.causes || []) ? null : assay.sources.around(finding.place, "In the smallest case at "),
     );
   };
 

@@ -4,21 +4,27 @@ assay.heatMap = (() => {
   const { data, of, axis, axisNames, distinct, element, byId, fails, fillSelect, format, formatRatio, isExpected, spelt } = assay;
   const isDark = matchMedia("(prefers-color-scheme: dark)");
 
-  // Cividis (Nunez, Anderton, Renslow 2018): the same order of lightness to every kind of colour vision.
-  const kScale = [
-    [0, 34, 78],
-    [35, 62, 108],
-    [83, 92, 109],
-    [120, 120, 120],
-    [160, 148, 118],
-    [205, 180, 100],
-    [254, 232, 56],
+  // Blues alone, from pale to strong as seen on the page: whoever confuses red with green does not confuse blue with either, so that no
+  // error within its bound looks like a failure, however large it is.
+  const kLight = [
+    [233, 241, 250],
+    [186, 212, 238],
+    [120, 170, 218],
+    [52, 116, 181],
+    [10, 56, 112],
   ];
-  // What matters stands out from the page: dark on a light one, light on a dark one.
+  const kDark = [
+    [27, 38, 54],
+    [31, 66, 110],
+    [46, 104, 166],
+    [104, 160, 217],
+    [190, 220, 250],
+  ];
   const colour = (share) => {
-    const place = (isDark.matches ? share : 1 - share) * (kScale.length - 1);
-    const low = Math.min(Math.floor(place), kScale.length - 2);
-    return kScale[low].map((part, c) => Math.round(part + (place - low) * (kScale[low + 1][c] - part)));
+    const scale = isDark.matches ? kDark : kLight;
+    const place = share * (scale.length - 1);
+    const low = Math.min(Math.floor(place), scale.length - 2);
+    return scale[low].map((part, c) => Math.round(part + (place - low) * (scale[low + 1][c] - part)));
   };
   const luminance = (rgb) => {
     const [r, g, b] = rgb.map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
@@ -116,11 +122,8 @@ assay.heatMap = (() => {
     byId("heat-legend").replaceChildren(
       element("span", {}, `${measure.text}:\u00A0`),
       ...measure.steps.map((step) => element("span", { class: "swatch", style: style(measure.share(step)) }, measure.show(step))),
-      element(
-        "p",
-        {},
-        "Underlined with a \u00D7: some of its cases failed. A dash: no such case. Known failures are omitted. Click a cell to show its cases in the table below.",
-      ),
+      element("span", { class: "swatch above" }, "\u00D7 some failed"),
+      element("p", {}, "A dash: no such case. Known failures are omitted. Click a cell to show its cases in the table below."),
     );
   };
 
@@ -135,7 +138,8 @@ assay.heatMap = (() => {
         type: "button",
         tabindex: "-1",
         class: cell.failures > 0 ? "above" : undefined,
-        style: style(Number.isNaN(value) || value === undefined ? 1 : measure.share(value)),
+        // A failing cell has the colour of failures and no other, whatever its figure.
+        style: cell.failures > 0 ? undefined : style(Number.isNaN(value) || value === undefined ? 1 : measure.share(value)),
         "aria-label": `${where}: ${measure.text} ${text}, ${assay.plural(cell.members.length, "case")}${failures}`,
         title: `${where}: ${assay.plural(cell.members.length, "case")}${failures}`,
         onclick: () => assay.filter.showOnly({ chosen: { label: `${controls.family.value}, ${where}`, members: new Set(cell.members) } }),
@@ -151,6 +155,7 @@ assay.heatMap = (() => {
     const columns = ways.get(controls.columns.value);
     const table = byId("heat-table");
     legend(measure);
+    tellChoice();
     if (!rows || !columns) {
       table.replaceChildren(element("caption", {}, "All cases of this family have the same values of every axis."));
       return;
@@ -194,47 +199,110 @@ assay.heatMap = (() => {
     if (first) first.tabIndex = 0;
   };
 
-  // How much of what became of the cases a grouping explains: the adjusted share of the variance between its groups.
-  const explained = (way, indices, outcome) => {
+  // Which two axes tell most about what became of the cases.
+  //
+  // If some cases failed and others did not: the mutual information of the pair of values and of failing, in bits. Of n cases in c cells
+  // it comes out about (c - 1) / (2 n ln 2) too large by mere chance (Miller 1955), which is subtracted, else the finest division would
+  // always win. As a share of the entropy of failing, 1 means that the pair decides which cases fail.
+  // If all failed or none: the adjusted share of the variance of log(error / bound) between the cells.
+  // Among equals, the pair with fewer cells.
+  const entropy = (share) => (share <= 0 || share >= 1 ? 0 : -share * Math.log2(share) - (1 - share) * Math.log2(1 - share));
+  const groupsOf = (keys, values) => {
     const groups = new Map();
-    let [n, sum, squares] = [0, 0, 0];
-    for (const i of indices) {
-      const value = outcome(i);
-      if (!Number.isFinite(value)) continue;
-      const group = groups.get(way.key(i)) || groups.set(way.key(i), [0, 0]).get(way.key(i));
+    keys.forEach((key, k) => {
+      let group = groups.get(key);
+      if (!group) groups.set(key, (group = [0, 0]));
       group[0] += 1;
-      group[1] += value;
-      n += 1;
-      sum += value;
-      squares += value * value;
-    }
-    const total = squares - (sum * sum) / n;
-    if (n <= groups.size || !(total > 0)) return -1;
-    const between = [...groups.values()].reduce((all, [count, part]) => all + (part * part) / count, 0) - (sum * sum) / n;
-    return 1 - ((1 - between / total) * (n - 1)) / (n - groups.size);
+      group[1] += values[k];
+    });
+    return [...groups.values()];
+  };
+  const toldOfFailing = (keys, failing) => {
+    const n = failing.length;
+    const groups = groupsOf(keys, failing);
+    const whole = entropy(failing.reduce((a, b) => a + b, 0) / n);
+    const left = groups.reduce((sum, [count, failed]) => sum + (count / n) * entropy(failed / count), 0);
+    return (whole - left - (groups.length - 1) / (2 * n * Math.LN2)) / whole;
+  };
+  const toldOfError = (keys, errors) => {
+    const n = errors.length;
+    const groups = groupsOf(keys, errors);
+    const sum = errors.reduce((a, b) => a + b, 0);
+    const total = errors.reduce((a, b) => a + b * b, 0) - (sum * sum) / n;
+    if (n <= groups.length || !(total > 0)) return -1;
+    const between = groups.reduce((all, [count, part]) => all + (part * part) / count, 0) - (sum * sum) / n;
+    return 1 - ((1 - between / total) * (n - 1)) / (n - groups.length);
   };
   const outcomeOf = (indices) => {
     const judged = indices.filter((i) => !isExpected(of.status(i)) && (of.compared(i) !== 0 || fails(of.status(i))));
-    const doesFail = judged.some((i) => fails(of.status(i)));
-    return [judged, doesFail ? (i) => (fails(of.status(i)) ? 1 : 0) : (i) => Math.log(of.ratio(i))];
+    const failed = judged.filter((i) => fails(of.status(i)));
+    if (failed.length > 0 && failed.length < judged.length)
+      return { told: toldOfFailing, indices: judged, values: judged.map((i) => (fails(of.status(i)) ? 1 : 0)), what: "failing" };
+    const finite = judged.filter((i) => Number.isFinite(Math.log(of.ratio(i))));
+    return { told: toldOfError, indices: finite, values: finite.map((i) => Math.log(of.ratio(i))), what: failed.length > 0 ? "all failed" : "none failed" };
+  };
+  // Every pair with what it tells, the best first.
+  const rankPairs = (outcome) => {
+    const names = [...ways.keys()];
+    const places = new Map(
+      names.map((name) => {
+        const way = ways.get(name);
+        const place = new Map(way.keys.map((key, k) => [key, k]));
+        return [name, outcome.indices.map((i) => place.get(way.key(i)) ?? -1)];
+      }),
+    );
+    const pairs = [];
+    names.forEach((one, k) => {
+      for (const other of names.slice(k + 1)) {
+        const [a, b] = [places.get(one), places.get(other)];
+        const width = ways.get(other).keys.length + 1;
+        const keys = a.map((place, at) => place * width + b[at]);
+        const told = outcome.indices.length === 0 ? -1 : outcome.told(keys, outcome.values);
+        pairs.push({ names: [one, other], told, cells: ways.get(one).keys.length * ways.get(other).keys.length });
+      }
+    });
+    const kSame = 1e-9;
+    return pairs.sort((x, y) => (Math.abs(x.told - y.told) > kSame ? y.told - x.told : x.cells - y.cells));
+  };
+
+  let pairs = [];
+  let what = "";
+  const percent = (share) => `${Math.round(100 * Math.min(Math.max(share, 0), 1))} %`;
+  const tellChoice = () => {
+    const chosen = [controls.rows.value, controls.columns.value];
+    const pair = pairs.find(({ names }) => chosen.every((name) => names.includes(name)) && chosen[0] !== chosen[1]);
+    const best = pairs[0];
+    const note = byId("heat-choice");
+    note.hidden = !best || best.told <= 0;
+    if (note.hidden) return;
+    const [verb, verbs, of] =
+      what === "failing"
+        ? ["remove", "removes", "of the doubt whether a case fails, beyond what chance would"]
+        : ["explain", "explains", `of the differences in error / bound${what === "all failed" ? " (every case failed)" : " (no case failed)"}`];
+    if (pair && pair.told >= best.told - 1e-9) {
+      note.replaceChildren(`These two axes together ${verb} ${percent(best.told)} ${of}; no other pair ${verbs} more.`);
+      return;
+    }
+    note.replaceChildren(
+      pair ? `These two axes together ${verb} ${percent(pair.told)} ${of}; ` : "",
+      `${best.names.join(" and ")} ${verb} ${percent(best.told)}${pair ? ", the most" : ` ${of}, the most`}. `,
+      element("button", { type: "button", onclick: () => chooseAxes() }, "Show these two"),
+    );
   };
 
   const chooseAxes = () => {
     const indices = indicesShown();
     ways = groupings(controls.family.value, indices);
+    const outcome = outcomeOf(indices);
+    what = outcome.what;
+    pairs = rankPairs(outcome);
+    if (ways.size === 1) ways.set("", { name: "", text: "all", keys: [0], key: () => 0, show: () => "all" });
     const names = [...ways.keys()];
-    // At first the two on which most depends, the more numerous down the page, where there is room.
-    const [judged, outcome] = outcomeOf(indices);
-    const scores = new Map(names.map((name) => [name, explained(ways.get(name), judged, outcome)]));
-    const best = [...names]
-      .sort((a, b) => scores.get(b) - scores.get(a))
-      .slice(0, 2)
-      .sort((a, b) => ways.get(b).keys.length - ways.get(a).keys.length);
-    const isKept = names.includes(controls.rows.value) && names.includes(controls.columns.value);
-    const [rows, columns] = isKept ? [controls.rows.value, controls.columns.value] : best;
+    // The more numerous down the page, where there is room.
+    const best = [...(pairs.length > 0 ? pairs[0].names : names)].sort((a, b) => ways.get(b).keys.length - ways.get(a).keys.length);
     const choices = names.map((name) => [name, ways.get(name).text]);
-    fillSelect(controls.rows, choices, rows);
-    fillSelect(controls.columns, choices, columns);
+    fillSelect(controls.rows, choices, best[0]);
+    fillSelect(controls.columns, choices, best[1]);
     draw();
   };
   const chooseFamily = () => {

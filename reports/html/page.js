@@ -6,5 +6,7 @@ assay.filter.fill();
 assay.caseTable.fill();
 assay.caseDialog.start();
 assay.charts.fill();
+assay.scatter.fill();
+assay.against.fill();
 document.documentElement.dataset.ready = "true";
 performance.mark("assay-ready");

@@ -1,5 +1,6 @@
 // Writes the pages that the browser test opens: `assay_browser_pages FILE CASES`. The cases are made up, and their texts are as bad as they
-// get. With CASES `interrupted`: a run that was stopped with 104 of 200 cases done, one of whose variants mostly writes nothing.
+// get. With CASES `interrupted`: a run that was stopped with 104 of 200 cases done, one of whose variants mostly writes nothing. With
+// CASES `decided`: two axes together decide which cases fail, neither tells anything alone; with earlier runs, and one to compare with.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -59,6 +60,7 @@ void fail(CaseRecord& record, std::size_t which, Numbers& numbers) {
   }
   if (which == 3) record.known = {"FINDINGS.md#3"};
   if (which == 2) record.hazards = {{assay::metal::HazardKind::invalid_access, "flash_attn", kHostile, {"kernel.metal", 120}, {}, 3}};
+  record.judgement.worst.clear();
   for (std::size_t k = 0; k < 8; ++k)
     record.judgement.worst.push_back({numbers.below(4096), numbers.share(), numbers.share(), 1e-6,
                                       record.judgement.max_ratio / (1.0 + static_cast<double>(k)),
@@ -87,6 +89,8 @@ CaseRecord case_number(std::size_t i, Numbers& numbers) {
   record.judgement.compared = 4096;
   record.judgement.max_ratio = variant.typical * std::pow(10.0, numbers.share() - 1);
   record.judgement.median_bound_ratio = 1e-6 * (1 + numbers.share());
+  record.judgement.worst = {
+      {numbers.below(4096), numbers.share(), numbers.share(), 1e-6, record.judgement.max_ratio, assay::harness::ElementFault::none}};
   record.judgement.cosine = 1;
   record.counters.threadgroups = static_cast<std::uint64_t>(nwg) * 8;
   record.counters.meeting_points = static_cast<std::uint64_t>(kv_len * nwg);
@@ -161,10 +165,79 @@ assay::harness::FindingRecord cause_of(std::vector<std::string> cases, const std
   return cause;
 }
 
-bool write(const char* file, const assay::harness::RunRecord& run, const std::vector<CaseRecord>& cases) {
+bool write(const char* file, const assay::harness::RunRecord& run, const std::vector<CaseRecord>& cases,
+           const assay::reports::OtherRuns& others = {}) {
   std::ofstream stream(file, std::ios::binary);
-  stream << assay::reports::html(run, cases);
+  stream << assay::reports::html(run, cases, others);
   return stream.good();
+}
+
+constexpr const char* kSource = "kernel.metal";
+
+void set_element(CaseRecord& record, double expected, double ratio) {
+  constexpr double kBound = 1e-6;
+  record.judgement.compared = 256;
+  record.judgement.max_ratio = ratio;
+  record.judgement.worst = {{3, expected, expected + ratio * kBound * expected, kBound * expected, ratio,
+                             ratio > 1 ? assay::harness::ElementFault::above_bound : assay::harness::ElementFault::none}};
+}
+
+std::vector<CaseRecord> decided_cases() {
+  std::vector<CaseRecord> cases;
+  for (std::int64_t i = 0; i < 256; ++i) {
+    const std::int64_t a = i % 4, b = i / 4 % 4, c = i / 16 % 4;
+    CaseRecord& record = cases.emplace_back();
+    record.variant = record.family = "reduce";
+    record.fixture = kFixtures[i / 64];
+    record.name = fmt::format("reduce/a{}/b{}/c{}/{}/s1", a, b, c, record.fixture);
+    record.axes = {{"a", a}, {"b", b}, {"c", c}};
+    record.digest = 7;
+    const bool is_wrong = (a < 2) != (b < 2);
+    record.status = is_wrong ? Status::failed : Status::passed;
+    if (is_wrong) record.faults = {assay::harness::fault::AboveBound{1}};
+    // Far apart, so that the axes of the scatter have gaps.
+    set_element(record, (c == 3 ? 1e-30 : 1) * static_cast<double>(1 + i), is_wrong ? 50 : 0.1 + 0.003 * static_cast<double>(i));
+    if (is_wrong && c == 0) {
+      record.status = Status::hazard;
+      record.hazards = {
+          {assay::metal::HazardKind::device_race, "f", kHostile, {kSource, 120}, assay::metal::SourceLocation{kSource, 300}, 3}};
+      record.faults = {assay::harness::fault::Hazard{assay::metal::HazardKind::device_race, "f", kHostile, {kSource, 120}, false}};
+      for (std::uint32_t line = 117; line <= 123; ++line) record.lines.push_back({kSource, line, fmt::format("line {}", line)});
+      record.lines[3].text = std::string("wild\x1b[31m \xE2\x80\xAE ") + kHostile;
+    }
+  }
+  cases[0].judgement.worst[0].expected = 0;
+  return cases;
+}
+
+// Twelve runs before, of which the last has the mistake already; that one is also compared with.
+assay::reports::OtherRuns runs_before(const assay::harness::RunRecord& run, const std::vector<CaseRecord>& cases) {
+  assay::reports::OtherRuns others;
+  for (assay::harness::RunId id = run.id - 12; id < run.id; ++id) {
+    assay::reports::PastRun& past = others.past.emplace_back();
+    past.run = run;
+    past.run.id = id;
+    past.run.description.environment.compiler = id < 35 ? "another" : "";
+    for (const CaseRecord& record : cases) {
+      if (record.name == cases[5].name) continue;
+      const bool was_wrong = record.status != Status::passed && id + 1 == run.id;
+      past.outcomes.push_back({record.name, was_wrong ? *record.status : Status::passed, was_wrong ? 50 : 0.25, was_wrong ? 7U : 5U});
+    }
+  }
+  std::vector<CaseRecord> before = cases;
+  for (CaseRecord& record : before) {
+    if (record.status == Status::hazard) continue;
+    record.status = Status::passed;
+    record.judgement.max_ratio = std::min(record.judgement.max_ratio, 0.5);
+  }
+  before[0].status = Status::failed;
+  before[0].faults = {assay::harness::fault::Told{kHostile}};
+  before[10].digest = 8;
+  before.pop_back();
+  before.push_back(cases[0]);
+  before.back().name = kHostile;
+  others.against = {{others.past.back().run, run, "other.sqlite", std::string("l") + kHostile, 0.05}, std::move(before)};
+  return others;
 }
 
 }  // namespace
@@ -192,6 +265,12 @@ int main(int count, char** words) {
     run.verdicts = cases.size() - 1;
     run.failures = 80;
     return write(words[1], run, cases) ? 0 : 1;
+  }
+  if (words[2] == std::string("decided")) {
+    cases = decided_cases();
+    run.description.selected = run.verdicts = cases.size();
+    run.failures = 128;
+    return write(words[1], run, cases, runs_before(run, cases)) ? 0 : 1;
   }
   run.description.selected = run.verdicts = std::strtoul(words[2], nullptr, 10);
   for (std::size_t i = 0; i < run.verdicts; ++i) {

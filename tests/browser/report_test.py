@@ -138,6 +138,8 @@ def check_causes(page):
     check("the cause is named", "Cause: oldest-key-lost" in page.evaluate("document.querySelector('#finding-list .cause h4').textContent"))
     check("the line is marked", page.evaluate(f"{listing}[0].querySelector('.marked').textContent.startsWith('>  118')"))
     check("the repair is a diff", page.evaluate(f"[{listing}[1].querySelectorAll('.removed').length, {listing}[1].querySelectorAll('.added').length]"), [2, 2])
+    check("a cause is shown once", page.evaluate("document.querySelectorAll('#finding-list div.cause').length"), 2)
+    check("and named again", "(shown above)" in page.evaluate("document.querySelector('#finding-list p.cause').textContent"))
     check("a hostile source is text", page.evaluate("document.querySelectorAll('#finding-list img, #finding-list script').length"), 0)
     i = page.evaluate("assay.data.cause_of.lastIndexOf(1)")
     page.evaluate(f"location.hash = assay.caseAddress({i})")
@@ -188,6 +190,169 @@ def check_interrupted(page, file, folder):
             page.screenshot(os.path.join(folder, f"interrupted_{scheme}_{width}_case.png"))
 
 
+def select(page, control, value):
+    page.evaluate(f"(() => {{ const c = document.getElementById('{control}'); c.value = {value!r}; c.dispatchEvent(new Event('change')); }})()")
+
+
+def check_heat_map(page):
+    """The pair that decides which cases fail, though neither of its axes tells anything alone."""
+    chosen = "[document.getElementById('heat-rows').value, document.getElementById('heat-columns').value].sort()"
+    says = "document.getElementById('heat-choice').textContent"
+    check("the heat map has the axes that decide", page.evaluate(chosen), ["a", "b"])
+    check("and says so", page.evaluate(says).startswith("These two axes together remove 9"))
+    select(page, "heat-columns", "c")
+    check("others can be chosen", "a and b remove 9" in page.evaluate(says) and page.evaluate(chosen) == ["a", "c"] or page.evaluate(chosen) == ["b", "c"])
+    page.evaluate("document.querySelector('#heat-choice button').click()")
+    check("and the first two again", page.evaluate(chosen), ["a", "b"])
+    check("a cell with failures says so in words", page.evaluate("[...document.querySelectorAll('#heat-table .above')].every((b) => /16 failed/.test(b.ariaLabel) && b.textContent.startsWith('\u00d7'))"))
+    check("and no other has a mark", page.evaluate("[...document.querySelectorAll('#heat-table button:not(.above)')].every((b) => !/failed|\u00d7/.test(b.ariaLabel + b.textContent))"))
+    select(page, "heat-measure", "failures")
+    check("also as a share", page.evaluate("document.querySelectorAll('#heat-table .above').length"), 8)
+    select(page, "heat-measure", "ratio")
+
+
+def check_scatter(page):
+    page.evaluate("document.getElementById('scatter').scrollIntoView({behavior: 'instant'})")
+    page.wait_for("assay.scatter.points().length > 0")
+    check("every case is a point, or in one", page.evaluate("assay.scatter.points().reduce((sum, p) => sum + p.count, 0)"), 256)
+    chart = "Object.values(Chart.instances).find((chart) => chart.canvas.id === 'scatter-chart')"
+    shapes = page.evaluate(f"{chart}.data.datasets.map((d) => [d.label, d.pointStyle])")
+    check("failures have a shape of their own", [shapes[0], len({shape for _, shape in shapes})], [["failed", "crossRot"], 3])
+    check("higher is more", page.evaluate("(() => { const p = assay.scatter.points().filter((p) => assay.of.expected(p.i) > 0.5).sort((a, b) => assay.of.error(a.i) - assay.of.error(b.i)); return p[0].y < p.at(-1).y && p.every((q, k) => k === 0 || p[k - 1].y <= q.y); })()"))
+    check("failures are above their bounds", page.evaluate("assay.scatter.points().every((p) => assay.fails(assay.of.status(p.i)) === p.y > p.bound || Number.isNaN(p.bound))"))
+    select(page, "scatter-measure", "ratio")
+    check("and above 1", page.evaluate("assay.scatter.points().every((p) => assay.fails(assay.of.status(p.i)) === p.y > p.bound)"))
+    page.evaluate("document.getElementById('scatter-box').focus()")
+    for _ in range(3):
+        page.press("ArrowRight", 39)
+    said = page.evaluate("document.getElementById('scatter-point').textContent")
+    check("arrow keys move among points", said.startswith("Point 3 of ") and "expected" in said)
+    page.press("Enter", 13, "\r")
+    page.wait_for("document.getElementById('case-dialog').open")
+    check("Enter opens the case of the point", page.evaluate("document.getElementById('case-title').textContent") in said)
+    page.press("Escape", 27)
+    page.wait_for("!document.getElementById('case-dialog').open")
+    page.evaluate("document.getElementById('scatter-details').open = true")
+    page.wait_for("document.querySelectorAll('#scatter-table tbody tr').length > 0")
+    check("the table has failures first", page.evaluate("[...document.querySelectorAll('#scatter-table tbody tr')].slice(0, 128).every((row) => /failed|hazard/.test(row.cells[1].textContent))"))
+
+
+def check_sources(page):
+    listing = "document.querySelector('#finding-list .finding .listing')"
+    check("a hazard has its lines", page.evaluate(f"{listing}.textContent.split('\\n').filter(Boolean).length"), 7)
+    check("the line is marked, here too", page.evaluate(f"{listing}.querySelectorAll('.marked').length === 1 && {listing}.querySelector('.marked').textContent.startsWith('>  120 | wild')"))
+    check("what cannot be seen is written out", page.evaluate(f"/\u27e8U\\+001B\u27e9.*\u27e8U\\+202E\u27e9.*<img src=x/.test({listing}.textContent)"))
+    i = page.evaluate("assay.all.find((i) => assay.of.status(i) === 'hazard')")
+    page.evaluate(f"location.hash = assay.caseAddress({i})")
+    page.wait_for("document.getElementById('case-dialog').open")
+    places = "[...document.querySelectorAll('#case-content .place')].map((p) => p.textContent)"
+    check("both places of a hazard are named", page.evaluate(places), ["kernel.metal:120", "kernel.metal:300"])
+    page.evaluate("document.getElementById('case-close').click()")
+
+
+def check_past(page):
+    i = page.evaluate("assay.all.find((i) => assay.of.status(i) === 'failed')")
+    page.evaluate(f"location.hash = assay.caseAddress({i})")
+    page.wait_for("document.getElementById('case-dialog').open")
+    text = page.evaluate("document.getElementById('case-content').textContent")
+    check("the past is told in a sentence", "It failed in 2 of 13 runs: in all from run 41 on." in text)
+    check("and drawn, a mark per run", page.evaluate("[document.querySelectorAll('#case-content .plot .mark-passes').length, document.querySelectorAll('#case-content .plot .mark-fails').length]"), [11, 2])
+    rows = page.evaluate("[...[...document.querySelectorAll('#case-content table')].find((t) => /at most 50/.test(t.caption.textContent)).tBodies[0].rows].map((r) => [...r.cells].map((c) => c.textContent))")
+    check("and a table", [rows[0][0], rows[0][2], rows[1][0], rows[1][4], rows[2][2], len(rows)], ["42 (this)", "failed", "41", "other bits", "passed", 13])
+    check("with what differs", "compiler" in rows[-1][5] and rows[1][5] == "nothing")
+    check("and the run that it is compared with", "In run 41 of other.sqlitepassed error / bound 0.5, now 50" in text)
+    page.evaluate("location.hash = assay.caseAddress(5)")
+    page.wait_for("document.getElementById('case-title').textContent.includes('/a1/b1/c0/')")
+    check("no past is said too", "No earlier run of this ledger has this case." in page.evaluate("document.getElementById('case-content').textContent"))
+    page.evaluate("document.getElementById('case-close').click()")
+
+
+def check_against(page):
+    heads = page.evaluate("[...document.querySelectorAll('#against h3')].map((h) => h.textContent)")
+    check("the comparison has both runs and every kind", heads, ["Before: run 41", "Now: run 42", "96 broke", "1 healed", "51 other error", "1 other bits"])
+    summary = page.evaluate("document.querySelector('#against-content p').textContent")
+    check("its summary is first", summary.startswith("255 cases in both: 96 broke, 1 healed, 0 changed otherwise, 51 drifted"))
+    row = page.evaluate("[...document.querySelector('#against table tbody tr').cells].slice(1).map((c) => c.textContent)")
+    check("a case has both verdicts and figures", row, ["passed", "failed", "0.5", "50", "\u00d7 100", ""])
+    page.evaluate("document.querySelector('#against button').click()")
+    check("and is found in the table of cases", shown(page), 96)
+    page.evaluate("document.getElementById('filter-reset').click()")
+    check("a hostile run to compare with is text", page.evaluate("document.querySelectorAll('#against img, #against script').length"), 0)
+
+
+# What is read aloud: roles and names, as the browser gives them to a screen reader.
+def check_accessibility(page):
+    nodes = page.send("Accessibility.getFullAXTree")["nodes"]
+    found = [(node.get("role", {}).get("value"), node.get("name", {}).get("value", "")) for node in nodes if not node.get("ignored")]
+    unnamed = [role for role, name in found if role in ("button", "link", "combobox", "searchbox", "image", "img", "dialog", "spinbutton") and not name.strip()]
+    check("all that can be used has a name", unnamed, [])
+    names = {role: {name for other, name in found if other == role} for role, _ in found}
+    check("regions are named after their headings", {"Findings", "Error against magnitude", "Cases"} <= names.get("region", set()))
+    check("points can be reached by name", any("arrow keys move" in name for name in names.get("group", set())))
+    check("a chart is described", any("of them failed; the table below" in name for name in names.get("image", set()) | names.get("img", set())))
+    check("tables have headers", len([role for role, _ in found if role == "columnheader"]) > 20 and len([role for role, _ in found if role == "rowheader"]) > 20)
+
+
+# Differences of colours as people see them who lack one kind of cone (Machado, Oliveira, Fernandes 2009), in CIELAB.
+COLOURS = """(() => {
+  const painter = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgb = (text) => { painter.fillStyle = text; painter.fillRect(0, 0, 1, 1); return [...painter.getImageData(0, 0, 1, 1).data].slice(0, 3); };
+  const linear = (c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
+  const kinds = {
+    all: [1, 0, 0, 0, 1, 0, 0, 0, 1],
+    protanopia: [0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998],
+    deuteranopia: [0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.01182, 0.04294, 0.968881],
+  };
+  const lab = (colour, m) => {
+    const l = colour.map(linear);
+    const [r, g, b] = [0, 3, 6].map((k) => Math.max(m[k] * l[0] + m[k + 1] * l[1] + m[k + 2] * l[2], 0));
+    const f = (t) => (t > 0.008856 ? Math.cbrt(t) : 7.787 * t + 16 / 116);
+    const [x, y, z] = [(0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505, 0.2126 * r + 0.7152 * g + 0.0722 * b, (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089].map(f);
+    return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
+  };
+  const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const others = ["--bar", "--pale-bar", "--pass", "--known", "--none", "--mark", "--page", "--accent"].map(ink);
+  for (const cell of document.querySelectorAll("#heat-legend .swatch:not(.above), #heat-table button:not(.above)")) others.push(getComputedStyle(cell).backgroundColor);
+  const near = [];
+  for (const back of ["--fail", "--fail-stripe"]) {
+    const [a, b] = ["--on-fail", back].map((name) => lab(rgb(ink(name)), kinds.all)[0]).map((l) => (l > 8 ? ((l + 16) / 116) ** 3 : l / 903.3));
+    if (!((Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) >= 4.5)) near.push(`text on ${back}`);
+  }
+  for (const [kind, m] of Object.entries(kinds))
+    for (const other of new Set(others)) {
+      const [a, b] = [lab(rgb(ink("--fail")), m), lab(rgb(other), m)];
+      const distance = Math.hypot(...a.map((v, k) => v - b[k]));
+      if (!(distance >= 25)) near.push(`${other} for ${kind}: ${distance.toFixed(1)}`);
+    }
+  return near;
+})()"""
+
+
+def check_decided(page, file, folder):
+    page.look()
+    page.open(file)
+    check_heat_map(page)
+    check_scatter(page)
+    check_sources(page)
+    check_past(page)
+    check_against(page)
+    check_accessibility(page)
+    for scheme, width, checks in looks(page, file):
+        page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; }); document.getElementById('scatter').scrollIntoView({behavior: 'instant'})")
+        page.wait_for("assay.scatter.points().length > 0 && document.querySelectorAll('#scatter-table tbody tr').length > 0")
+        check(f"contrast and names, decided, {scheme}, {width} px", page.evaluate(checks), [])
+        check(f"nothing sticks out, decided, {scheme}, {width} px", page.evaluate("document.documentElement.scrollWidth") <= width)
+        check(f"nothing looks like a failure, {scheme}, {width} px", page.evaluate(COLOURS), [])
+        if folder:
+            page.screenshot(os.path.join(folder, f"decided_{scheme}_{width}.png"), whole=True)
+        page.evaluate("location.hash = assay.caseAddress(assay.data.findings[0].smallest)")
+        page.wait_for("document.getElementById('case-dialog').open")
+        page.evaluate("document.querySelectorAll('#case-content details').forEach((d) => { d.open = true; })")
+        check(f"contrast and names of a case, decided, {scheme}, {width} px", page.evaluate(checks), [])
+        if folder:
+            page.screenshot(os.path.join(folder, f"decided_{scheme}_{width}_case.png"))
+
+
 def check_looks(page, file, folder):
     for scheme, width, checks in looks(page, file):
         page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
@@ -215,6 +380,8 @@ def main():
         subprocess.run([sys.argv[1], file, str(CASES)], check=True)
         interrupted = os.path.join(temporary, "interrupted.html")
         subprocess.run([sys.argv[1], interrupted, "interrupted"], check=True)
+        decided = os.path.join(temporary, "decided.html")
+        subprocess.run([sys.argv[1], decided, "decided"], check=True)
         page = Page(chromium)
         try:
             page.look()
@@ -225,6 +392,7 @@ def main():
             check_causes(page)
             check_looks(page, file, sys.argv[2] if len(sys.argv) > 2 else None)
             check_interrupted(page, interrupted, sys.argv[2] if len(sys.argv) > 2 else None)
+            check_decided(page, decided, sys.argv[2] if len(sys.argv) > 2 else None)
             check("nothing hostile ran", page.evaluate("window.hacked === undefined"))
             check("no errors in the console", page.complaints, [])
             check("no network", [url for url in page.requests if not url.startswith(("file:", "data:", "about:"))], [])

@@ -85,7 +85,9 @@ TEST_F(PullRequests, CompileErrorsHaveTheirLines) {
   EXPECT_EQ(commands.status, 1);
   EXPECT_THAT(commands.output, AllOf(StartsWith(error), HasSubstr("2 functions do not compile")));
   EXPECT_EQ(nlohmann::json::parse(run("compile rows.metal --listing --format json").output)["format"], "assay-compile");
-  EXPECT_EQ(run("compile rows.metal --format html").status, 2);
+  const Outcome page = run("compile rows.metal --format html");
+  EXPECT_EQ(page.status, 1);
+  EXPECT_THAT(page.output, AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("&gt;     8 |   unit nrows;"), HasSubstr("      9 | };")));
 
   // A run that cannot begin says the same in its reports, also in the place of those of an earlier run.
   for (const char* name : {"commands", "sarif", "junit", "summary", "page"}) write("old", name);
@@ -97,7 +99,8 @@ TEST_F(PullRequests, CompileErrorsHaveTheirLines) {
   EXPECT_THAT(read_file(file("junit")), HasSubstr("file=\"kernels/rows.metal\" line=\"8\""));
   EXPECT_THAT(read_file(file("summary")),
               StartsWith("## assay: kernels/rows.metal does not compile\n\n- kernels/rows.metal:8: unknown type"));
-  EXPECT_EQ(read_file(file("page")), "");
+  EXPECT_THAT(read_file(file("page")),
+              AllOf(HasSubstr("<h1>kernels/rows.metal does not compile</h1>"), HasSubstr("unknown type name 'unit'")));
 }
 
 // Names and messages of the file under test are part of a command, and never one themselves.

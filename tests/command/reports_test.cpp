@@ -31,6 +31,28 @@ TEST_F(CliReports, EveryFormatOfOneRun) {
   EXPECT_EQ(run_assay(report + "pdf").status, 2);
 }
 
+TEST_F(CliReports, APageComparesTwoRuns) {
+  const std::string ledger = " --ledger " + file("l");
+  const auto run = [&](const std::string& store) {
+    std::string text = source_of("reduce_v1");
+    text.replace(text.find("dst4[i] = sum * inv;"), 20, store);
+    return run_assay("run kernel/d256/rows2/nwg4/gauss/s1 --family reduce --kernel " + write(text) + ledger).status;
+  };
+  ASSERT_EQ(run("dst4[i] = sum * inv;"), 0);
+  ASSERT_EQ(run("dst4[i] = sum + inv;"), 1);
+  const Outcome page = run_assay("report --format html --against latest~1" + ledger);
+  EXPECT_EQ(page.status, 0);
+  EXPECT_THAT(page.output,
+              AllOf(HasSubstr("\"summary\":\"1 case in both: 1 broke, 0 healed"), HasSubstr("\"changes\":[[0,\"broke\",\"passed\","),
+                    HasSubstr("[\"kernel of kernel\"]"), HasSubstr("\"past\":[0,[[0,\"passed\",")));
+  EXPECT_THAT(run_assay("report --format html" + ledger).output, Not(HasSubstr("\"against\":")));
+  const Outcome text = run_assay("report --against latest~1" + ledger);
+  EXPECT_EQ(text.status, 2);
+  EXPECT_THAT(text.output, HasSubstr("--against needs --format html; `assay diff EARLIER LATER`"));
+  EXPECT_EQ(run_assay("report --format html --against 99" + ledger).status, 2);
+  EXPECT_EQ(run_assay("report --drift 1" + ledger).status, 2) << "it would change nothing";
+}
+
 TEST_F(CliReports, SimilarFailuresAreReportedOnce) {
   {
     harness::Ledger ledger = harness::Ledger::open(file("l"));

@@ -63,7 +63,7 @@ class Files(InFolder):
         plain = "CREATE TABLE run(id)"
         for words, statements, options in [
             ("is no ledger", [plain], {"application": 7}),
-            ("has version 99", [plain], {"version": VERSION + 93}),
+            (f"has version {VERSION + 93}", [plain], {"version": VERSION + 93}),
             ("has version 0", [plain], {"version": 0}),
             ("the view 'verdict'", [plain, "CREATE VIEW verdict AS SELECT 1"], {}),
             ("the trigger 'x'", [plain, "CREATE TRIGGER x AFTER INSERT ON run BEGIN SELECT 1; END"], {}),

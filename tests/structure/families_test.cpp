@@ -34,7 +34,7 @@ struct OtherMeaning {
   std::string_view path;  // a file, or a folder with '/' at the end
   std::string_view word;
 };
-constexpr std::array<OtherMeaning, 19> kOtherMeanings = {{
+constexpr std::array<OtherMeaning, 20> kOtherMeanings = {{
     {"cli/command_completion.cpp", "q"},  // bash's printf -v %q
     {"cli/command_completion.cpp", "v"},
     {"cli/command_watch.cpp", "q"},  // the key to quit
@@ -54,6 +54,7 @@ constexpr std::array<OtherMeaning, 19> kOtherMeanings = {{
     {"cli/command_pack.cpp", "packed"},          // what the command did
     {"reports/html/page.html", "data"},          // HTML
     {"reports/html/page.html", "src"},
+    {"reports/compilation_html.cpp", "src"},
 }};
 
 std::string read(const fs::path& file) {

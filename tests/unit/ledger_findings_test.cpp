@@ -142,7 +142,9 @@ TEST_F(LedgerFindings, AreMerged) {
 TEST_F(LedgerFindings, AreNoneInAnOlderLedger) {
   const RunId run = make();
   Database(file(), Database::Mode::create)
-      .execute("DROP TABLE finding_line; DROP TABLE finding_fit; DROP TABLE finding_suspect; DROP TABLE finding; PRAGMA user_version = 5");
+      .execute(
+          "DROP TABLE finding_line; DROP TABLE finding_fit; DROP TABLE finding_suspect; DROP TABLE finding; DROP TABLE source_line; PRAGMA "
+          "user_version = 5");
   {
     const Ledger old = Ledger::open_existing(file());
     EXPECT_THAT(old.run(run).findings, IsEmpty());

@@ -127,7 +127,8 @@ TEST_F(LedgerHostile, RowsThatAssayCannotHaveWrittenAreRefused) {
                                                                                       {"stage", "'s', 1, 1, '', 1, 1"},
                                                                                       {"hazard", "0, 'a', 'b', 'c', 'd', 1, '', 0, 1"},
                                                                                       {"cost", "1, 2, 3, 4, 5, 6, 7, 8, 9"},
-                                                                                      {"fault", "'', 0, 'told', ''"}}) {
+                                                                                      {"fault", "'', 0, 'told', ''"},
+                                                                                      {"source_line", "'f', 1, 'text'"}}) {
     EXPECT_THAT(reading_of("PRAGMA foreign_keys = OFF; INSERT INTO " + table + " VALUES(1, 'no such case', " + values + ")"),
                 AllOf(HasSubstr("'" + table + "' refers to the case 'no such case'"), HasSubstr("does not have")));
   }

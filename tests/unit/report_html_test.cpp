@@ -60,6 +60,52 @@ TEST(Html, HoldsTheRun) {
   EXPECT_EQ(details[1]["worst"], json::parse("[[3, 0.5, 0.75, 0.00625, 40, 1]]"));
   EXPECT_THAT(details[1]["hazards"][0][0].get<std::string>(), HasSubstr("k.metal:12"));
   EXPECT_FALSE(details[0].contains("worst"));
+  EXPECT_EQ(details[1]["hazards"][0][2], json::parse(R"([["k.metal", 12]])"));
+}
+
+TEST(Html, HasTheMagnitudeAndTheErrorOfTheWorstElement) {
+  std::vector<CaseRecord> cases = tests::some_cases();
+  cases[0].judgement.worst = {{1, -123.456, -123.5, 1, 0.044, harness::ElementFault::none}};
+  cases[4].judgement.worst = {{1, 0, std::numeric_limits<double>::quiet_NaN(), 1, 0, harness::ElementFault::nan}};
+  const std::string page = html(tests::some_run(), cases);
+  const json columns = script_data(page, "run-data")["cases"];
+  EXPECT_EQ(columns["expected"], json::parse("[123.0, 0.5, null, null, 0.0, null]"));
+  EXPECT_EQ(columns["error"], json::parse(R"([0.044, 0.25, null, null, "inf", null])"));
+  EXPECT_FALSE(script_data(page, "details-0")[0].contains("worst")) << "of a case that passed, the two figures are enough";
+}
+
+TEST(Html, HasTheLinesAroundThePlacesOfCases) {
+  std::vector<CaseRecord> cases = tests::some_cases();
+  cases[1].lines = {{"k.metal", 11, "before"}, {"k.metal", 12, "wild"}};
+  cases[2].lines = {{"k.metal", 12, "wild"}, {"a.h", 3, tests::kHostile}};
+  const std::string page = html(tests::some_run(), cases);
+  const json data = script_data(page, "run-data");
+  EXPECT_EQ(data["sources"]["k.metal"], json::parse(R"({"11": "before", "12": "wild"})"));
+  EXPECT_EQ(data["findings"][0]["place"], json::parse(R"(["k.metal", 12])"));
+  EXPECT_EQ(count_of("<img", page), count_of("<img", html(tests::some_run(), tests::some_cases())));
+  EXPECT_FALSE(script_data(html(tests::some_run(), tests::some_cases()), "run-data").contains("sources"));
+}
+
+Compilation broken_compilation(const std::string& text) {
+  Compilation compilation;
+  compilation.file = "/repository/k.metal";
+  compilation.libraries.emplace_back().failure =
+      "/repository/k.metal:8: error: " + text + "\n    8 | " + text + "\n      | ^\n/repository/k.metal:2: note: because\n";
+  return compilation;
+}
+
+TEST(Html, OfACompilationHasItsErrorsAsText) {
+  const SourceRoot root("/repository");
+  const std::string page = compilation_html(broken_compilation("unknown type"), root);
+  EXPECT_THAT(page, AllOf(StartsWith("<!DOCTYPE html>"), HasSubstr("<h1>k.metal does not compile</h1>"), HasSubstr("k.metal:8"),
+                          HasSubstr("8 | unknown type"), HasSubstr("Note on k.metal:2: because"), HasSubstr("--fail:")));
+  EXPECT_EQ(count_of("<script", page), 0U);
+  const std::string hostile = compilation_html(broken_compilation(tests::kHostile), root);
+  for (const char* markup : {"<script", "<!--", "<img", "</style"}) EXPECT_EQ(count_of(markup, hostile), count_of(markup, page)) << markup;
+  EXPECT_THAT(hostile, HasSubstr("&lt;img src=x"));
+  Compilation empty;
+  empty.file = "/repository/k.metal";
+  EXPECT_THAT(compilation_html(empty, root), HasSubstr("The file has no kernel."));
 }
 
 TEST(Html, DataIsTheGoldenFile) {
@@ -110,6 +156,7 @@ TEST(Html, NoTextOfARunIsMarkup) {
     record.axes = {{tests::kHostile, 1}};
     record.known = {tests::kHostile};
     record.hazards = {{metal::HazardKind::invalid_access, tests::kHostile, tests::kHostile, {tests::kHostile, 1}, {}, 1}};
+    record.lines = {{tests::kHostile, 1, tests::kHostile}};
     record.stages = {{tests::kHostile, true, false, {harness::fault::Told{tests::kHostile}}, {}}};
   }
   const std::string page = html(run, cases);
