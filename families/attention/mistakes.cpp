@@ -31,7 +31,8 @@ std::vector<NamedSplit> splits() {
   for (const std::size_t chunk : std::array<std::size_t, 6>{1, 8, 16, 32, 64, 128})
     all.push_back({{1, chunk}, ", in chunks of " + std::to_string(chunk) + (chunk == 1 ? " key" : " keys")});
   all.push_back({{0, 1}, ", keys being dealt to the parts in turn"});
-  all.push_back({{0, 32}, ", chunks of 32 keys being dealt to the parts in turn"});
+  for (const std::size_t chunk : std::array<std::size_t, 2>{16, 32})
+    all.push_back({{0, chunk}, ", chunks of " + std::to_string(chunk) + " keys being dealt to the parts in turn"});
   all.push_back({{0, 0}, ", keys being divided among the parts"});
   for (const std::size_t chunk : std::array<std::size_t, 2>{128, 256})
     all.push_back({{kManyParts, chunk}, ", each chunk of " + std::to_string(chunk) + " keys being a part"});
@@ -65,7 +66,7 @@ void add_visibility(Table& table) {
             &Change::is_at_end_of_longest, true);
   for (const std::size_t size : std::array<std::size_t, 5>{4, 8, 16, 32, 64}) {
     const std::string of = " of each tile of " + std::to_string(size) + " queries";
-    table.add(mistake::kWindow, "the causal mask of all queries is that of the first one" + of, &Change::ends_with_first_of, size, 1);
+    table.add(mistake::kMask, "the causal mask of all queries is that of the first one" + of, &Change::ends_with_first_of, size, 1);
     table.add(mistake::kWindow, "the windows of all queries begin with that of the last one" + of, &Change::begins_with_last_of, size, 1);
   }
   table.add(mistake::kNewest, "every batch has as many keys as the first", &Change::length, Change::Length::of_first_batch, 1);
@@ -297,7 +298,13 @@ void add_softmax(Table& table) {
           c.online.first_maximum = -kInfinity;
         },
         1);
+    add(
+        mistake::kRescale, "what rescales the output so far is also applied to the new values", some,
+        [](Online& c) { c.rescales_new_output = true; }, 1);
     if (some.split.streams == 1) continue;
+    add(
+        mistake::kUnnormalised, "parts are merged without the sums of their weights, by their maxima only", some,
+        [](Online& c) { c.merges_without_sums = true; }, 1);
     add(
         mistake::kEmptyMerge, "a merge of parts without a key gives NaN: all maxima are minus infinity", some,
         [](Online& c) { c.first_maximum = c.first_merge_maximum = -kInfinity; }, 1);

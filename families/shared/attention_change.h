@@ -81,6 +81,8 @@ struct AttentionChange {
   bool keeps_output = false, keeps_sum = false;                // not rescaled when the maximum grows
   bool merges_output_as_is = false, merges_sum_as_is = false;  // results of simdgroups added without weights
   bool merges_forget_maximum = false;                          // the result of two simdgroups keeps the maximum of the first
+  bool merges_without_sums = false;                            // normalised results are weighed by their maxima only
+  bool rescales_new_output = false;                            // the factor of the output so far also changes what is added to it
   // Results of simdgroups are merged two by two, so that two without a key, whose maxima are minus infinity, give NaN.
   enum class Pairs { none, halves, in_turn };
   Pairs pairs = Pairs::none;

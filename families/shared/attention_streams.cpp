@@ -26,9 +26,10 @@ void add_chunk(const AttentionChange& change, const std::vector<AttentionEntry>&
   for (const AttentionEntry& entry : chunk) bank.maximum = std::max(bank.maximum, entry.score);
   const double rescale = exp_in_float((before - bank.maximum) * change.rescale_exponent);
   if (!change.keeps_sum) bank.sum *= rescale;
-  if (!change.keeps_output) {
+  const auto rescale_output = [&] {
     for (double& value : bank.output) value *= rescale;
-  }
+  };
+  if (!change.keeps_output && !change.rescales_new_output) rescale_output();
   double sum = 0;
   for (const AttentionEntry& entry : chunk) {
     double weight = exp_in_float((entry.score - bank.maximum) * change.weight_exponent) * entry.times;
@@ -38,6 +39,7 @@ void add_chunk(const AttentionChange& change, const std::vector<AttentionEntry>&
     const double* row = values + entry.slot * bank.output.size();
     for (std::size_t j = 0; j < bank.output.size(); ++j) bank.output[j] += weight * row[j];
   }
+  if (change.rescales_new_output) rescale_output();
   bank.sum += sum;
   if (change.sum != Precision::full) bank.sum = rounded(bank.sum, change.sum);
   if (change.output != Precision::full) {
@@ -98,6 +100,18 @@ Bank merged_in_pairs(const AttentionChange& change, std::vector<Bank> banks) {
   return std::move(banks.front());
 }
 
+Bank merged_without_sums(std::vector<Bank> banks) {
+  Bank result{0.0, -std::numeric_limits<double>::infinity(), std::vector<double>(banks.front().output.size())};
+  std::erase_if(banks, [](const Bank& bank) { return bank.sum == 0.0; });
+  for (const Bank& bank : banks) result.maximum = std::max(result.maximum, bank.maximum);
+  for (const Bank& bank : banks) {
+    const double factor = exp_in_float(bank.maximum - result.maximum);
+    result.sum += factor;
+    for (std::size_t j = 0; j < result.output.size(); ++j) result.output[j] += bank.output[j] / bank.sum * factor;
+  }
+  return result;
+}
+
 Bank merged(const std::vector<Bank>& banks, double first_maximum, bool output_as_is, bool sum_as_is) {
   Bank result{0.0, first_maximum, std::vector<double>(banks.front().output.size())};
   for (const Bank& bank : banks) result.maximum = std::max(result.maximum, bank.maximum);
@@ -120,7 +134,8 @@ double attend(const AttentionChange& change, const StreamShape& shape, const Att
       if (is_lost_simdgroup(change, shape, simdgroup)) continue;
       of_simdgroups.push_back(run_stream(change, shape, chunks, values, workgroup, simdgroup));
     }
-    Bank bank = of_simdgroups.size() == 1 ? std::move(of_simdgroups.front())
+    Bank bank = of_simdgroups.size() == 1    ? std::move(of_simdgroups.front())
+                : change.merges_without_sums ? merged_without_sums(std::move(of_simdgroups))
                 : change.merges_forget_maximum || change.pairs != AttentionChange::Pairs::none
                     ? merged_in_pairs(change, std::move(of_simdgroups))
                     : merged(of_simdgroups, change.first_merge_maximum, change.merges_output_as_is, change.merges_sum_as_is);

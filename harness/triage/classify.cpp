@@ -19,7 +19,8 @@ constexpr double kGood = 0.9;
 constexpr double kHalfOfCases = 0.5;
 
 struct Faults {
-  std::size_t faulty = 0, unwritten = 0, not_a_number = 0;
+  std::size_t faulty = 0, unwritten = 0;
+  std::size_t telling_nothing = 0;  // not finite, or 0
 };
 
 Faults count_faults(std::span<const Observation> failing) {
@@ -30,8 +31,8 @@ Faults count_faults(std::span<const Observation> failing) {
       ++faults.faulty;
       if (is_unwritten(observation.actual[i])) {
         ++faults.unwritten;
-      } else if (!std::isfinite(observation.actual[i])) {
-        ++faults.not_a_number;
+      } else if (!std::isfinite(observation.actual[i]) || observation.actual[i] == 0.0) {
+        ++faults.telling_nothing;
       }
     }
   }
@@ -102,13 +103,13 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
     decide(result, is_of_signs ? mistake::kSigns : mistake::kCodebook, "a table of constants differs from the contract's", evidence.faults);
     return result;
   }
-  // NaN fit any factor and any lost key, but here their source is known.
-  if (unset != nullptr && faults.not_a_number * 2 > faults.faulty) {
+  // NaN fit any factor and any lost key, and so do zeros, but here their source is known.
+  if (unset != nullptr && faults.telling_nothing * 2 > faults.faulty) {
     decide(result, mistake::kUninitialised, "uninitialised memory is read", *unset);
     return result;
   }
   const metal::Hazard* outside = find(evidence, [](metal::HazardKind kind) { return kind == out_of_bounds || kind == invalid_access; });
-  if (outside != nullptr && faults.not_a_number * 2 > faults.faulty) {
+  if (outside != nullptr && faults.telling_nothing * 2 > faults.faulty) {
     decide(result, mistake::kBounds, "memory outside of the kernel's buffers is accessed", *outside);
     return result;
   }

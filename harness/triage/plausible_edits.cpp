@@ -75,6 +75,7 @@ class EditMaker {
       edit_factors(expression, terms_[i]);
       edit_indices(expression, terms_[i]);
       edit_sums(expression);
+      edit_logarithms(expression);
       edit_terms(i);
     }
     insert_statements();
@@ -434,6 +435,43 @@ class EditMaker {
       }
       return;
     }
+  }
+
+  // What is stored for a merge or as a second output is a maximum and the logarithm of a sum, of which one may be missing.
+  void edit_logarithms(const Expression& expression) {
+    const TokenRange range = expression.range;
+    std::size_t value = range.first;
+    while (value < range.last && !tokens_[value].is("=")) ++value;
+    if (++value >= range.last) return;
+    std::size_t question = value;
+    while (question < range.last && !tokens_[question].is("?")) ++question;
+    std::size_t colon = question;
+    while (colon < range.last && !tokens_[colon].is(":")) ++colon;
+    const TokenRange stored = colon < range.last ? TokenRange{question + 1, colon} : TokenRange{value, range.last};
+    if (!is_stored_as_it_is(expression, stored)) return;
+    const std::string text(text_of(stored));
+    std::vector<std::string> numbers = numbers_in_scope(expression);
+    const std::size_t bracket = text.find('[');
+    for (const Variable& variable : expression.variables) {
+      if (bracket != std::string::npos && is_array(variable.name) && plain(variable.type) == "float")
+        numbers.push_back(std::string(variable.name) + text.substr(bracket));
+    }
+    for (const std::string& number : numbers) {
+      if (number == text) continue;
+      for (const std::string_view function : {"log", "log2"}) {
+        replace("more_logarithm", stored, fmt::format("{} + {}({})", text, function, number));
+        replace("more_logarithm", stored, fmt::format("{}({}) + {}", function, text, number));
+      }
+    }
+  }
+
+  // Whether the range is a variable, a member or an element with a fraction, and nothing else.
+  [[nodiscard]] bool is_stored_as_it_is(const Expression& expression, TokenRange range) const {
+    if (range.is_empty() || !tokens_[range.first].is_identifier() || is_called(range.first)) return false;
+    std::size_t end = range.first + 1;
+    while (end + 1 < range.last && tokens_[end].is(".")) end += 2;
+    if (end < range.last && tokens_[end].is("[") && tokens_[end].match > end) end = tokens_[end].match + 1;
+    return end == range.last && is_float(expression, range.last - 1);
   }
 
   // The type of a variable: too narrow, or with the other kind of sign.

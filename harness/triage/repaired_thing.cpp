@@ -125,6 +125,20 @@ std::optional<RepairedThing> thing_of_arrays(const kernels::Variant& variant, co
   return std::nullopt;
 }
 
+// Whether a line is the head of a loop over butterflies between lanes: its step doubles or halves, and its body shuffles and subtracts.
+bool heads_butterflies(const Source& source, const Slices& slices, std::uint32_t line) {
+  constexpr auto steps = std::to_array<std::string_view>({"*=", "/=", "<<=", ">>="});
+  constexpr std::uint32_t body = 8;
+  if (!slices.is_loop(line) || !has_one_of(words_of(source.line(line)), steps)) return false;
+  bool shuffles = false, subtracts = false;
+  for (std::uint32_t next = line + 1; next <= std::min(line + body, source.line_count()); ++next) {
+    const std::vector<std::string> words = words_of(source.line(next));
+    shuffles = shuffles || std::ranges::find(words, "simd_shuffle_xor") != words.end();
+    subtracts = subtracts || std::ranges::find(words, "-") != words.end();
+  }
+  return shuffles && subtracts;
+}
+
 std::optional<RepairedThing> thing_of_places(const kernels::Variant& variant, const std::string& text, const Change& change) {
   const Source source(text, variant.source.string());
   const Slices slices(source, {});
@@ -137,6 +151,8 @@ std::optional<RepairedThing> thing_of_places(const kernels::Variant& variant, co
     limits_loop = limits_loop || decided.limits_loop;
   }
   if (std::optional<RepairedThing> thing = thing_of_arrays(variant, slices, here)) return thing;
+  if (std::ranges::any_of(change.lines, [&](std::uint32_t line) { return heads_butterflies(source, slices, line); }))
+    return RepairedThing{mistake::kTransform, "the repair changes which butterflies a transform has"};
   if (limits_loop) return RepairedThing{mistake::kChunk, "the repair changes the limits of a loop"};
   return thing_of_arrays(variant, slices, behind);
 }

@@ -86,7 +86,8 @@ double unlikeliness(std::string_view op, LineSuspicion::Fault fault, Words likel
   constexpr double last = 4;
   if (op == "more_statement") return last;
   if (op == "other_function") return 0;
-  if (op == "other_type" || op == "other_quotient" || op.starts_with("moved_") || op == "swapped_statements") return second;
+  if (op == "more_logarithm" || op == "other_type" || op == "other_quotient" || op.starts_with("moved_") || op == "swapped_statements")
+    return second;
   if (fault == Fault::limit) {
     // The first of them go wrong most often.
     constexpr double next = 0.15;
@@ -102,6 +103,7 @@ double unlikeliness(std::string_view op, LineSuspicion::Fault fault, Words likel
 // Operators that undo mistakes of a class and make few edits, so that they are tried early on all lines.
 bool is_made_for(std::string_view op, std::string_view kind) {
   using namespace mistake;
+  if (op == "more_logarithm") return kind == kUnnormalised || kind == kUnknown || kind == kRescale || kind == kScale;
   if (op == "other_quotient") return kind == kHead || kind == kRing || kind == kStride;
   if (op == "swapped_statements" || op.starts_with("moved_")) return is_among(kind, std::array{kMask, kScale, kSoftcap, kSinks, kRescale});
   return op == "size" && is_among(kind, std::array{kWindow, kChunk, kMask, kNewest, kOldest});

@@ -20,7 +20,7 @@ struct SubjectLine {
 
 // By line, within functions. Empty if the class of the mistake has no subject (families/mistake_words.h), or the kernel names none of it.
 [[nodiscard]] std::map<std::uint32_t, SubjectLine> subject_lines(const kernels::Variant& variant, const Source& source,
-                                                                 const Slices& slices, std::string_view kind);
+                                                                 const Slices& slices, const Classification& mistake);
 
 // The one that is most suspect, also by what landmarks say; 0: there is none.
 [[nodiscard]] std::uint32_t most_suspect(const std::map<std::uint32_t, SubjectLine>& lines, const LineSuspicion& suspicion);
