@@ -274,6 +274,7 @@ void add_scales(Table& table) {
   table.add(mistake::kUnnormalised, "the output is not divided by the sum of the weights", [](Change& c) { c.online.unnormalised = true; });
 }
 
+// Long because it is a list.
 void add_softmax(Table& table) {
   const auto add = [&](std::string_view kind, const std::string& says, const NamedSplit& some, auto make, int rank) {
     table.add(

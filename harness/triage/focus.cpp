@@ -71,6 +71,7 @@ Focus focus_on(Laboratory& laboratory, std::span<const Observation> failing) {
     }
     if (!is_first) continue;
     focus.suspicion.fault = suspicion.fault;
+    focus.has_factor = found->has_factor;
     const std::uint32_t line = most_suspect(suspicion);
     if (line != 0)
       focus.suspects.push_back({.file = file,

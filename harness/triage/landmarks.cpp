@@ -128,6 +128,7 @@ class Describer {
                                        right_before(wrong));
         constexpr double much = 0.8;
         finding.confidence = much;
+        finding.has_factor = true;
         return true;
       }
     }

@@ -26,6 +26,7 @@ struct LandmarkFinding {
   std::string sentence;    // "the score of key 5 is 0.731, expected 0.524; those of keys 0..4 are right"
   double confidence = 0;   // 0 .. 1: how well the line is known
   std::string_view landmark;
+  bool has_factor = false;  // a usual factor explains all wrong values of the line
   // Whether values are missing rather than wrong: conditions around the line decide, not what it computes.
   bool is_missing = false;
   // Whether whole rows of an input, or the output, are in a wrong place.

@@ -211,19 +211,17 @@ Blame blame_small_edits(const Laboratory& laboratory, const EditSearch& asked) {
   Blame partial;  // of an edit that does not make all failing cases pass: there may be another mistake
   std::size_t most_healed = 0;
   auto found_at = std::chrono::steady_clock::time_point::max();
-  // Edits of several lines may do the same; then any of them may be the one.
-  constexpr std::chrono::seconds further(8);
   // What was found is worth a little more than the budget.
   constexpr std::chrono::seconds overtime(15);
-  const auto goes_on = [&](std::chrono::duration<double> over) {
-    return left() > -over && (blame.suspects.empty() || std::chrono::steady_clock::now() - found_at < further);
-  };
+  // Edits of several lines may do the same; then any of them may be the one. Those of the same batch cost little.
+  constexpr std::chrono::seconds further(8);
+  const auto confirms = [&] { return blame.suspects.empty() ? left() > -overtime : std::chrono::steady_clock::now() - found_at < further; };
   std::size_t count = 0;
-  for (std::size_t first = 0; first < edits.size() && goes_on({}); first += count) {
+  for (std::size_t first = 0; first < edits.size() && left().count() > 0 && blame.suspects.empty(); first += count) {
     count = std::min(trials.at_once(), edits.size() - first);
     const std::span<const Edit> some = std::span(edits).subspan(first, count);
     for (const std::size_t i : trials.promising(some)) {
-      if (!goes_on(overtime)) break;
+      if (!confirms()) break;
       const std::uint32_t line = source.place(some[i].offset).line;
       // Of several edits of a line, the most likely one will do, and of several lines, few.
       constexpr std::size_t most_lines = 3;

@@ -202,7 +202,8 @@ bool focus_on_subject(const Laboratory& laboratory, const Classification& classi
   suspect_subject(lines, source.line_count(), classification.goodness >= kSure, focus.suspicion);
   const SubjectLine& found = lines.at(line);
   const std::string meaning = found.meaning.empty() ? std::string() : fmt::format(" (the launch gives it `{}`)", found.meaning);
-  focus.suspects.insert(focus.suspects.begin(),
+  // Landmarks that name the factor say more than a class does.
+  focus.suspects.insert(focus.has_factor ? focus.suspects.end() : focus.suspects.begin(),
                         {.file = file,
                          .line = line,
                          .why = fmt::format("a mistake of this class is about `{}`{}, with which this line computes", found.name, meaning),

@@ -22,7 +22,7 @@ TEST(CliMessages, AWordThatIsNoCommandIsNamedWithThoseThereAre) {
   const Outcome typo = run_assay("shwo " + kCase);
   EXPECT_EQ(typo.status, 2);
   EXPECT_THAT(typo.output,
-              AllOf(HasSubstr("assay: 'shwo' is not a command (did you mean 'show'?)"), HasSubstr("gate, run, show, explain")));
+              AllOf(HasSubstr("assay: 'shwo' is not a command (did you mean 'show'?)"), HasSubstr("gate, run, watch, show, explain")));
   const Outcome unlike = run_assay("bogus");
   EXPECT_EQ(unlike.status, 2);
   EXPECT_THAT(unlike.output, AllOf(HasSubstr("'bogus' is not a command; the commands are gate, run"), Not(HasSubstr("did you mean")),

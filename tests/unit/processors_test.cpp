@@ -6,8 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace assay::base {
+namespace assay::tests {
 namespace {
+
+using base::processors_of_quota;
+using base::usable_processors;
 
 TEST(Processors, QuotasAreRoundedUp) {
   EXPECT_EQ(processors_of_quota("200000 100000"), 2U);
@@ -40,4 +43,4 @@ TEST(Processors, OneThatTheSchedulerAllowsIsOne) {
 }
 
 }  // namespace
-}  // namespace assay::base
+}  // namespace assay::tests
