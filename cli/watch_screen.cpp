@@ -123,7 +123,7 @@ ScreenLine verdict_line(const WatchState& state) {
   if (state.phase == Phase::waiting) return {{}, "WAITING", "the file does not exist now"};
   if (state.ended.kind == Kind::compile_error) return {Paint::failure, "COMPILE ERROR", {}};
   if (state.ended.kind == Kind::other_error) return {Paint::failure, "ERROR", {}};
-  if (state.counts.empty()) return {{}, "COMPILING", {}};
+  if (state.counts.empty()) return {{}, "CHECKING", {}};
   const std::string counts = text_of_counts(state);
   const bool has_failure = std::ranges::any_of(state.counts, [](const auto& count) { return !harness::is_success(count.first); });
   if (has_failure) return {Paint::failure, "FAILED", counts};

@@ -428,6 +428,13 @@ void check_successor(const Variant& variant, const fs::path& folder, Contracts c
 
 }  // namespace
 
+void replace_source(Variant& variant, const fs::path& source) {
+  const fs::path folder = fs::absolute(variant.source).parent_path();
+  std::vector<fs::path>& searched = variant.compile.include_directories;
+  if (folder != fs::absolute(source).parent_path()) searched.insert(searched.begin(), folder);
+  variant.source = source;
+}
+
 std::string read_text(const fs::path& file) {
   constexpr std::uintmax_t kLargestText = std::uintmax_t{1} << 26;
   if (fs::exists(file)) {

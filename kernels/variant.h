@@ -129,6 +129,9 @@ struct Variant {
   [[nodiscard]] std::vector<std::string> definitions_of(std::string_view entry_key) const;
 };
 
+// Gives the variant another source, which may include what its own includes by `#include "..."`.
+void replace_source(Variant& variant, const std::filesystem::path& source);
+
 // The following functions take the contracts of the accepted families; variants keep pointers to them.
 //
 // The contents of a file. Throws VariantError if it cannot be read.

@@ -158,7 +158,7 @@ std::string parting_text(const Parting& parting) {
 }
 
 std::string changes_title(const Parting& parting) {
-  if (parting.changes.empty()) return "the sources differ only in whitespace and comments";
+  if (parting.changes.empty()) return "these two files differ only in whitespace and comments; files that they include may differ";
   const bool holds = parting.changes.front().holds_parting;
   return fmt::format("{}{}", holds ? "the change that contains the line" : "the change nearest to the line",
                      parting.further_changes == 0 ? std::string() : fmt::format(" ({} more are not shown)", parting.further_changes));

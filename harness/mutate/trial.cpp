@@ -145,15 +145,6 @@ fs::path write_source(const fs::path& folder, const std::string& text) {
   return file;
 }
 
-// Links the files that `#include "..."` of the source would find beside it.
-void link_neighbours(const fs::path& folder, const fs::path& source) {
-  const fs::path home = fs::absolute(source).parent_path();
-  for (const auto& entry : fs::directory_iterator(home)) {
-    std::error_code ignored;  // ignored: the link may already exist
-    if (entry.path().filename() != kSourceName) fs::create_symlink(entry.path(), folder / entry.path().filename(), ignored);
-  }
-}
-
 // Libraries of texts, all under one name, so that equal code is equal to the last byte.
 class TextLibraries {
  public:
@@ -302,9 +293,7 @@ TrialResult Trial::run_uncached(metal::Policy policy, const std::string& mutated
   result.policy = policy;
   std::vector<kernels::Variant> catalogue = subject_.catalogue;
   kernels::Variant& mutant = *std::ranges::find(catalogue, subject_.variant, &kernels::Variant::name);
-  const fs::path home = mutant.source;
-  mutant.source = write_source(mutant_folder(mutated), mutated);
-  if (has_includes_) link_neighbours(mutant.source.parent_path(), home);
+  kernels::replace_source(mutant, write_source(mutant_folder(mutated), mutated));
 
   RunOptions options;
   options.execution.policy = policy;

@@ -210,7 +210,7 @@ std::optional<Observation> Laboratory::observe(const Case& test_case, metal::Pol
 
 Laboratory Laboratory::with_source(const std::filesystem::path& source) const {
   LaboratoryOptions options = options_;
-  std::ranges::find(options.catalogue, options.variant, &kernels::Variant::name)->source = source;
+  kernels::replace_source(*std::ranges::find(options.catalogue, options.variant, &kernels::Variant::name), source);
   return Laboratory(std::move(options));
 }
 

@@ -76,7 +76,7 @@ class Laboratory {
   [[nodiscard]] std::vector<Trial> try_choices(const Case& test_case, std::span<const std::uint32_t> choices,
                                                std::optional<metal::Policy> policy = {});
 
-  // A laboratory for the same variant with another source.
+  // A laboratory for the same variant with another source, which may include what the variant's own includes.
   [[nodiscard]] Laboratory with_source(const std::filesystem::path& source) const;
   // Limits the time per case; `longest` > 0.
   void set_patience(std::chrono::duration<double> longest) { options_.run.timeout = std::min(options_.run.timeout, longest); }

@@ -131,7 +131,7 @@ std::map<std::uint32_t, SubjectLine> subject_lines(const kernels::Variant& varia
   // What is computed from it: `share` of `const uint share = shape.heads / shape.kv_heads;`.
   for (const std::uint32_t line : direct) {
     constexpr double computed = 0.5;
-    const SubjectLine from = lines.at(line);
+    const SubjectLine& from = lines.at(line);
     for (const auto& [next, distance] : slices.ahead(std::span(&line, 1), {.data = 1, .control = 3})) {
       if (distance > 0 && distance <= 1 && !slices.is_global(next)) put(next, {computed * from.weight, from.name, from.meaning});
     }

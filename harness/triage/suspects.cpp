@@ -18,14 +18,13 @@
 #include "metal/compile/cache.h"
 #include "metal/errors.h"
 #include "metal/source_files.h"
-#include "metal/translate/lexer.h"
 
 namespace assay::harness {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Writes the text where the compiler finds it, with links to the neighbours that the original may include.
+// Writes the text where the compiler finds it.
 fs::path write_source(const fs::path& home, const std::string& text) {
   const metal::compile::Cache cache({});
   const fs::path folder = cache.directory() / "triage" / base::Hash().add(home.string()).add(text).hex();
@@ -38,12 +37,6 @@ fs::path write_source(const fs::path& home, const std::string& text) {
   std::error_code error;
   if (stream) fs::rename(temporary, file, error);
   if (!stream || error) throw metal::EnvironmentError(fmt::format("cannot write {}; is the disk full?", file.string()));
-  if (metal::translate::has_quoted_include(text)) {
-    for (const auto& entry : fs::directory_iterator(fs::absolute(home).parent_path())) {
-      std::error_code ignored;  // ignored: the link may already exist
-      if (entry.path().filename() != file.filename()) fs::create_symlink(entry.path(), folder / entry.path().filename(), ignored);
-    }
-  }
   return file;
 }
 

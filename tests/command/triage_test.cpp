@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -103,6 +104,23 @@ TEST_F(TriageCommand, ShowsLinesOfTheFileThatAHazardIsIn) {
   EXPECT_EQ(outcome.status, 1) << outcome.output;
   EXPECT_THAT(outcome.output, ::testing::ContainsRegex("`reduce_v1/kernel.metal:[0-9]+`: uninitialised read: lane"));
   EXPECT_THAT(outcome.output, Not(HasSubstr("uninitialised read: uninitialised read")));
+}
+
+// Edited copies lie in another folder and still find what the kernel includes.
+TEST_F(TriageCommand, AKernelThatIncludesAFileOfItsFolderIsRepaired) {
+  std::filesystem::create_directory(folder_ / "parts");
+  std::ofstream(folder_ / "parts" / "norm.h") << "inline float norm(float d) { return metal::rsqrt(d); }\n";
+  std::string text = replaced_once(source_of("fwht_v1"), "rsqrt(float(D))", "norm(float(D))");
+  text = replaced_once(text, "x[e] *= scale;", "x[e] *= 1.01f * scale;");
+  const std::size_t place = text.find("using namespace metal;");
+  ASSERT_NE(place, std::string::npos);
+  text.insert(place, "#include \"parts/norm.h\"\n");
+  const std::string mine = write(text, "mine.metal");
+  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find("1.01f")), '\n');
+  const Outcome outcome = run_assay("triage mine/d256/h1/undo/gauss/s1 --family fwht --kernel " + mine);
+  EXPECT_EQ(outcome.status, 1) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("`mine.metal:" + std::to_string(line) + "`: undoing this difference"));
+  EXPECT_THAT(outcome.output, Not(HasSubstr("places")));
 }
 
 // The kernel has no relative among ours; the way back from the mistake is one of the edits that mutation makes.

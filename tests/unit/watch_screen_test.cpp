@@ -32,7 +32,7 @@ std::vector<std::string> shown(const WatchState& state, std::size_t columns, std
 }
 
 TEST(WatchScreen, SaysInOneWordHowTheCheckStands) {
-  EXPECT_EQ(verdict_line({}).word, "COMPILING");
+  EXPECT_EQ(verdict_line({}).word, "CHECKING");
   const std::vector<CheckMessage> begun = {CheckBegun{"fwht", 2}, passed("a")};
   EXPECT_EQ(verdict_line(state_of(begun)).word, "PASSED SO FAR");
   EXPECT_EQ(verdict_line(state_of(begun)).rest, "1 passed of 2 cases");
