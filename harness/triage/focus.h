@@ -11,7 +11,7 @@
 namespace assay::harness {
 
 struct Focus {
-  std::vector<Suspect> suspects;  // at most one, the line that parts right from wrong; empty: nothing is known
+  std::vector<Suspect> suspects;  // of focus_on(): at most one, the line that parts right from wrong; empty: nothing is known
   LineSuspicion suspicion;        // of all lines
   bool has_factor = false;        // a usual factor explains all wrong values of the suspect
 };

@@ -203,13 +203,14 @@ bool focus_on_subject(const Laboratory& laboratory, const Classification& classi
   const SubjectLine& found = lines.at(line);
   const std::string meaning = found.meaning.empty() ? std::string() : fmt::format(" (the launch gives it `{}`)", found.meaning);
   // Landmarks that name the factor say more than a class does.
-  focus.suspects.insert(focus.has_factor ? focus.suspects.end() : focus.suspects.begin(),
-                        {.file = file,
-                         .line = line,
-                         .why = fmt::format("a mistake of this class is about `{}`{}, with which this line computes", found.name, meaning),
-                         .is_elsewhere = false,
-                         .context = {},
-                         .repaired = {}});
+  focus.suspects.insert(
+      focus.has_factor ? focus.suspects.end() : focus.suspects.begin(),
+      {.file = file,
+       .line = line,
+       .why = fmt::format("a place to look: a mistake of this class is about `{}`{}, with which this line computes", found.name, meaning),
+       .is_elsewhere = false,
+       .context = {},
+       .repaired = {}});
   return true;
 }
 
