@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/digest.h"
-#include "base/processors.h"
 #include "base/process.h"
+#include "base/processors.h"
 #include "harness/execute/execute.h"
 #include "harness/execute/execute_job.h"
 #include "harness/execute/gpu_pool.h"
