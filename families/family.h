@@ -190,7 +190,8 @@ struct ContractTable {
 
 // What triage and comparisons need to know about a family.
 struct TriageRules {
-  // A model that computes a case in double, with switches for mistakes. Throws fixtures::FileError if a file contains an invalid value.
+  // A model that computes a case in double, with switches for mistakes; null for a case whose model would take gigabytes. Throws
+  // fixtures::FileError if a file contains an invalid value.
   std::function<std::shared_ptr<const Model>(const Case& test_case, const Source& source)> model;
   std::vector<Mistake> (*mistakes)();
   // What every right kernel holds at some point; null for a family that says nothing about it.

@@ -43,6 +43,10 @@ std::vector<Case> decode_probes(const Case& test_case) {
   return probes.take();
 }
 
+// Elements of keys. The model keeps every slot in double, and a cache of more than 2^32 bytes, which shows indices that are too short,
+// would need 64 GiB.
+constexpr std::size_t kMostModelled = std::size_t{1} << 26;
+
 // [G, capacity] rows of codes.
 template <int kBits>
 Place place_in_cache(const Case& test_case, std::uint64_t byte) {
@@ -55,6 +59,7 @@ Place place_in_cache(const Case& test_case, std::uint64_t byte) {
 TriageRules decode_triage(FormatOf format_of, bool is_4bit) {
   return {.model = [=](const Case& test_case, const Source& source) -> std::shared_ptr<const Model> {
             const DecodeFormat format = format_of(test_case);
+            if (test_case.size("n_kv_heads") * test_case.size("kv_capacity") * test_case.size("head_dim") > kMostModelled) return nullptr;
             return std::make_shared<AttentionModel>(test_case, decode_request(test_case, format).shape,
                                                     decode_inputs(test_case, format, source));
           },

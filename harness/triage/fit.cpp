@@ -231,7 +231,7 @@ std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const O
   std::vector<Specimen> wrong;
   for (const Observation& observation : failing) {
     if (!has_faulty_element(observation)) continue;  // its output is right; it fails for another reason
-    wrong.push_back({&observation, model_of(observation.test_case, shelf)});
+    if (auto model = model_of(observation.test_case, shelf)) wrong.push_back({&observation, std::move(model)});
   }
   if (wrong.empty()) return {};
   std::vector<Candidate> candidates;
@@ -258,7 +258,9 @@ std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const O
   }
   candidates.resize(std::min(candidates.size(), kFinalists));
   std::vector<Specimen> right;
-  for (const Observation& observation : passing) right.push_back({&observation, model_of(observation.test_case, shelf)});
+  for (const Observation& observation : passing) {
+    if (auto model = model_of(observation.test_case, shelf)) right.push_back({&observation, std::move(model)});
+  }
   for (Candidate& candidate : candidates) {
     for (std::size_t i = first; i < wrong.size(); ++i) try_on(candidate, wrong[i]);
     for (const Specimen& specimen : right) {
