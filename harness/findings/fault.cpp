@@ -108,6 +108,13 @@ void add_if_any(std::vector<Fault>& faults, std::size_t count, Fault fault) {
 
 std::string_view to_string(FaultKind kind) { return kNames.at(static_cast<std::size_t>(kind)); }
 
+Fault::Fault() = default;
+Fault::Fault(const Fault& other) = default;
+Fault::Fault(Fault&& other) noexcept = default;
+Fault& Fault::operator=(const Fault& other) = default;
+Fault& Fault::operator=(Fault&& other) noexcept = default;
+Fault::~Fault() = default;
+
 std::string_view name_of(const Fault& fault) {
   const auto* broken = fault.as<fault::BrokenPromise>();
   return broken == nullptr ? to_string(fault.kind()) : std::string_view(broken->promise);

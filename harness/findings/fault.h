@@ -280,7 +280,13 @@ struct Fault {
   FaultDetails details;
   std::string schedule;  // for a verdict on several schedules, the one under which the fault occurred; else empty
 
-  Fault() = default;
+  // Defined once: a variant of 40 kinds makes each of these costly to compile.
+  Fault();
+  Fault(const Fault& other);
+  Fault(Fault&& other) noexcept;
+  Fault& operator=(const Fault& other);
+  Fault& operator=(Fault&& other) noexcept;
+  ~Fault();
   template <typename Details>
     requires std::constructible_from<FaultDetails, Details>
   // NOLINTNEXTLINE(google-explicit-constructor): code that finds a fault only gives its details
