@@ -30,20 +30,32 @@ function(assay_precompile target)
     <string> <string_view> <variant> <vector> <fmt/format.h> <fmt/ranges.h> ${ARGN})
 endfunction()
 
-# assay_unity(<target> [APART <regex>...]): compiles several sources as one unit. With precompiled headers, most of the remaining time goes to
-# templates (JSON, format strings, containers), which the sources of a unit instantiate only once; this saves a third. Sources that match APART
-# are compiled alone, because they define the same names as others. Preset tidy compiles all alone, and without precompiled headers.
+# assay_unity(<target> [APART <regex>...]): compiles the sources of a folder as one unit, of large folders as several. With precompiled headers,
+# most of the remaining time goes to templates (JSON, format strings, containers), which the sources of a unit instantiate only once. Sources that
+# match APART are compiled alone, because they define the same names as others of their folder. Preset tidy compiles all alone, and without
+# precompiled headers.
+set(ASSAY_UNIT 16 CACHE STRING "How many sources of a folder are compiled as one unit: small numbers make small changes fast, large ones a full build")
 function(assay_unity target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "APART")
   if(CMAKE_DISABLE_PRECOMPILE_HEADERS)
     return()
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
   foreach(regex IN LISTS arg_APART)
-    set(twins ${sources})
-    list(FILTER twins INCLUDE REGEX "${regex}")
-    set_source_files_properties(${twins} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    list(FILTER sources EXCLUDE REGEX "${regex}")
+  endforeach()
+  set(folder "")
+  foreach(source IN LISTS sources)
+    cmake_path(GET source PARENT_PATH parent)
+    if(NOT parent STREQUAL folder)
+      set(folder "${parent}")
+      set(count 0)
+    endif()
+    math(EXPR part "${count} / ${ASSAY_UNIT}")
+    math(EXPR count "${count} + 1")
+    cmake_path(GET folder FILENAME name)
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${name}_${part}")
   endforeach()
 endfunction()
 

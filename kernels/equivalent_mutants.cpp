@@ -13,9 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Reader : private TomlReader {
+class EquivalentsReader : private TomlReader {
  public:
-  explicit Reader(const fs::path& file) : TomlReader(file) {}
+  explicit EquivalentsReader(const fs::path& file) : TomlReader(file) {}
 
   std::vector<EquivalentMutant> read(std::string_view text) {
     const toml::table root = parse_toml(text, file());
@@ -59,7 +59,9 @@ class Reader : private TomlReader {
 
 }  // namespace
 
-std::vector<EquivalentMutant> parse_equivalent_mutants(std::string_view text, const fs::path& file) { return Reader(file).read(text); }
+std::vector<EquivalentMutant> parse_equivalent_mutants(std::string_view text, const fs::path& file) {
+  return EquivalentsReader(file).read(text);
+}
 
 std::vector<EquivalentMutant> read_equivalent_mutants(const fs::path& source) {
   const fs::path file = source.parent_path() / "equivalent.toml";

@@ -32,9 +32,9 @@ bool is_name(std::string_view text) {
 }
 
 // Reads one variant.toml; every error starts with `file:line:`.
-class Reader : private TomlReader {
+class VariantReader : private TomlReader {
  public:
-  Reader(std::string name, const fs::path& file, Contracts contracts) : TomlReader(file), contracts_(contracts) {
+  VariantReader(std::string name, const fs::path& file, Contracts contracts) : TomlReader(file), contracts_(contracts) {
     variant_.name = std::move(name);
   }
 
@@ -480,7 +480,7 @@ std::vector<std::string> Variant::definitions_of(std::string_view entry_key) con
 }
 
 Variant parse_variant(std::string_view text, std::string name, const fs::path& file, Contracts contracts) {
-  return Reader(std::move(name), file, contracts).read(text);
+  return VariantReader(std::move(name), file, contracts).read(text);
 }
 
 Variant read_description(const fs::path& file, Contracts contracts) {

@@ -15,7 +15,7 @@
 namespace assay::oracles {
 namespace {
 
-constexpr std::size_t kBlock = 256;  // coordinates that share a norm
+constexpr std::size_t kNormBlock = 256;  // coordinates that share a norm
 
 void require(const QuantizeShape& shape, std::span<const float> src) {
   if (shape.head_dim != 256 && shape.head_dim != 512) {
@@ -102,18 +102,18 @@ QuantizedToken quantize(const QuantizeShape& shape, std::span<const float> src, 
   const std::span<const float> centroids = codebook(shape.bits);
   const Expected rotated = fwht(src, shape.head_dim, FwhtMode::signs_first, profile);
   const std::vector<double> rotation_error = rotation_errors(src, rotated, shape.head_dim, profile);
-  const std::size_t depth = sum_depth == 0 ? kBlock : std::min(profile.depth_of(sum_depth), kBlock);
+  const std::size_t depth = sum_depth == 0 ? kNormBlock : std::min(profile.depth_of(sum_depth), kNormBlock);
   const double smallest = static_cast<double>(kSmallestNorm);
-  const bool blocks = shape.head_dim > kBlock;
+  const bool blocks = shape.head_dim > kNormBlock;
   const double unit = blocks ? static_cast<double>(shape.scale_factor_d512) : 16.0;
   const double root = blocks ? 16.0 : 1.0;
 
   QuantizedToken token;
-  const std::size_t rows = src.size() / kBlock;
+  const std::size_t rows = src.size() / kNormBlock;
   for (std::size_t row = 0; row < rows; ++row) {
-    const std::size_t first = row * kBlock;
-    const std::span<const double> y(rotated.value.data() + first, kBlock);
-    const std::span<const double> errors(rotation_error.data() + first, kBlock);
+    const std::size_t first = row * kNormBlock;
+    const std::span<const double> y(rotated.value.data() + first, kNormBlock);
+    const std::span<const double> errors(rotation_error.data() + first, kNormBlock);
     const Uncertain norm = norm_of(y, errors, root, depth, profile);
     token.norms.value.push_back(norm.value);
     token.norms.bound.push_back(norm.bound);
@@ -123,7 +123,7 @@ QuantizedToken quantize(const QuantizeShape& shape, std::span<const float> src, 
     const bool may_vanish = norm.value - norm.bound <= smallest;
     const bool must_vanish = norm.value + norm.bound <= smallest;
     const Uncertain factor = must_vanish ? Uncertain{0.0, 0.0} : factor_of(norm, unit, profile);
-    for (std::size_t i = 0; i < kBlock; ++i) {
+    for (std::size_t i = 0; i < kNormBlock; ++i) {
       const double scaled = y[i] * factor.value;
       const double largest = (std::abs(y[i]) + errors[i]) * (factor.value + factor.bound) * (1.0 + gamma(1.0)) + profile.eta;
       // Zero times any factor is zero: nothing underflows.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostNamed = 5;  // functions
 
-std::string functions_text(const std::vector<std::string>& functions) {
+std::string functions_line(const std::vector<std::string>& functions) {
   if (functions.empty()) return {};
   const auto named = std::span(functions).first(std::min(functions.size(), kMostNamed));
   const std::size_t others = functions.size() - named.size();
@@ -34,7 +34,7 @@ Annotation error_annotation(const CompilationError& it, const Compilation& compi
                     .rule_says = "The kernel does not compile as Metal, or needs what the simulator does not have.",
                     .subject = quoted_line(error.excerpt),
                     .title = error.text,
-                    .message = error.text + "\n" + (error.excerpt.empty() ? "" : error.excerpt + "\n") + functions_text(it.functions),
+                    .message = error.text + "\n" + (error.excerpt.empty() ? "" : error.excerpt + "\n") + functions_line(it.functions),
                     .place = {root.path_of(error.place.file.empty() ? compilation.file : error.place.file), error.place.line},
                     .related = {}};
   for (const Diagnostic& note : it.notes) {

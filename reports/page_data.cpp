@@ -33,7 +33,7 @@ Json axis_value(std::int64_t value) {
 }
 
 // Without compared elements there is no error; it is not 0.
-double of_compared(const harness::Judgement& judgement, double figure) {
+double page_compared(const harness::Judgement& judgement, double figure) {
   return judgement.compared == 0 ? std::numeric_limits<double>::quiet_NaN() : figure;
 }
 
@@ -261,10 +261,10 @@ std::string page_details(std::span<const CaseRecord> cases, const Histories* his
                     {"guard_violations", judgement.guard_violations},
                     {"uninformative", judgement.uninformative},
                     {"distinct_expected", judgement.distinct_expected},
-                    {"max_abs_error", page_rounded(of_compared(judgement, judgement.max_abs_error))},
-                    {"max_rel_error", page_rounded(of_compared(judgement, judgement.max_rel_error))},
-                    {"nmse", page_rounded(of_compared(judgement, judgement.nmse))},
-                    {"cosine", page_number(of_compared(judgement, judgement.cosine))},
+                    {"max_abs_error", page_rounded(page_compared(judgement, judgement.max_abs_error))},
+                    {"max_rel_error", page_rounded(page_compared(judgement, judgement.max_rel_error))},
+                    {"nmse", page_rounded(page_compared(judgement, judgement.nmse))},
+                    {"cosine", page_number(page_compared(judgement, judgement.cosine))},
                     {"oracle_seconds", page_rounded(record.oracle_seconds)}};
     if (!std::isnan(record.rounding_ratio)) figures["rounding_ratio"] = page_rounded(record.rounding_ratio);
     if (!std::isnan(record.logic_ratio)) figures["logic_ratio"] = page_rounded(record.logic_ratio);

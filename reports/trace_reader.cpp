@@ -20,7 +20,7 @@ namespace {
 using harness::TraceBinding;
 using harness::TraceDispatch;
 using harness::TraceError;
-using Json = nlohmann::json;
+using Input = nlohmann::json;
 
 constexpr int kDeepest = 8;               // a trace nests six deep
 constexpr std::size_t kMostFields = 512;  // fields per binding
@@ -32,7 +32,7 @@ class Reader {
   explicit Reader(std::string file) : file_(std::move(file)) {}
 
   harness::Trace read(std::string_view text) {
-    const Json root = parse(text);
+    const Input root = parse(text);
     require_keys(root, "", {"format", "version", "case", "host", "tensors", "commands"});
     if (string_at(root, "", "format") != "assay-dispatch") fail("format", "must be \"assay-dispatch\"");
     const std::uint64_t version = number_at(root, "", "version", kAnyNumber);
@@ -47,17 +47,17 @@ class Reader {
   }
 
  private:
-  void read_tensors(const Json& root, harness::Trace& trace) {
+  void read_tensors(const Input& root, harness::Trace& trace) {
     if (root.contains("tensors")) require_version("tensors");
-    each(root, "", "tensors", harness::kMostTraceTensors, [&](const Json& entry, const std::string& at) {
+    each(root, "", "tensors", harness::kMostTraceTensors, [&](const Input& entry, const std::string& at) {
       harness::TraceTensor one = tensor(entry, at);
       if (!tensors_.insert(one.name).second) fail(at, fmt::format("a tensor '{}' is already listed", one.name));
       trace.tensors.push_back(std::move(one));
     });
   }
 
-  void read_commands(const Json& root, harness::Trace& trace) const {
-    const Json& commands = array_at(root, "", "commands", harness::kMostTraceCommands);
+  void read_commands(const Input& root, harness::Trace& trace) const {
+    const Input& commands = array_at(root, "", "commands", harness::kMostTraceCommands);
     bool after_barrier = false;
     std::string barrier;  // the latest one
     for (std::size_t i = 0; i < commands.size(); ++i) {
@@ -93,11 +93,11 @@ class Reader {
     return place.empty() ? std::string(key) : fmt::format("{}.{}", place, key);
   }
 
-  [[nodiscard]] Json parse(std::string_view text) const {
+  [[nodiscard]] Input parse(std::string_view text) const {
     return parse_strict_json(text, kDeepest, [this](const std::string& what) { fail("", what); });
   }
 
-  void require_keys(const Json& object, const std::string& place, const std::vector<std::string_view>& known) const {
+  void require_keys(const Input& object, const std::string& place, const std::vector<std::string_view>& known) const {
     if (!object.is_object()) fail(place, fmt::format("must be an object with {}, not {}", fmt::join(known, ", "), object.type_name()));
     for (const auto& [key, value] : object.items()) {
       if (std::ranges::find(known, key) == known.end())
@@ -105,7 +105,7 @@ class Reader {
     }
   }
 
-  [[nodiscard]] const Json& member(const Json& object, const std::string& place, std::string_view key) const {
+  [[nodiscard]] const Input& member(const Input& object, const std::string& place, std::string_view key) const {
     const auto found = object.find(key);
     if (found == object.end()) {
       // These members describe the trace itself; the rest is the launch.
@@ -118,26 +118,26 @@ class Reader {
     return *found;
   }
 
-  [[nodiscard]] std::string string_at(const Json& object, const std::string& place, std::string_view key) const {
-    const Json& value = member(object, place, key);
+  [[nodiscard]] std::string string_at(const Input& object, const std::string& place, std::string_view key) const {
+    const Input& value = member(object, place, key);
     if (!value.is_string()) fail(below(place, key), fmt::format("must be a string, not {}", value.type_name()));
     return value.get<std::string>();
   }
 
-  [[nodiscard]] std::uint64_t number(const Json& value, const std::string& place, std::uint64_t most) const {
+  [[nodiscard]] std::uint64_t number(const Input& value, const std::string& place, std::uint64_t most) const {
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
       fail(place, fmt::format("must be an integer from 0 to {}, not {}", most, value.is_structured() ? value.type_name() : value.dump()));
     return value.get<std::uint64_t>();
   }
-  [[nodiscard]] std::uint64_t number_at(const Json& object, const std::string& place, std::string_view key, std::uint64_t most) const {
+  [[nodiscard]] std::uint64_t number_at(const Input& object, const std::string& place, std::string_view key, std::uint64_t most) const {
     return number(member(object, place, key), below(place, key), most);
   }
-  [[nodiscard]] std::uint32_t index_at(const Json& object, const std::string& place, std::uint32_t most) const {
+  [[nodiscard]] std::uint32_t index_at(const Input& object, const std::string& place, std::uint32_t most) const {
     return static_cast<std::uint32_t>(number_at(object, place, "index", most));
   }
 
-  [[nodiscard]] const Json& array_at(const Json& object, const std::string& place, std::string_view key, std::size_t most) const {
-    const Json& value = member(object, place, key);
+  [[nodiscard]] const Input& array_at(const Input& object, const std::string& place, std::string_view key, std::size_t most) const {
+    const Input& value = member(object, place, key);
     if (!value.is_array()) fail(below(place, key), fmt::format("must be a list, not {}", value.type_name()));
     if (value.size() > most) fail(below(place, key), fmt::format("has {} entries; the limit is {}", value.size(), most));
     return value;
@@ -145,14 +145,14 @@ class Reader {
 
   // Calls `read(entry, place)` for each entry of an optional list.
   template <typename Read>
-  void each(const Json& object, const std::string& place, std::string_view key, std::size_t most, const Read& read) const {
+  void each(const Input& object, const std::string& place, std::string_view key, std::size_t most, const Read& read) const {
     if (!object.contains(key)) return;
-    const Json& list = array_at(object, place, key, most);
+    const Input& list = array_at(object, place, key, most);
     for (std::size_t i = 0; i < list.size(); ++i) read(list[i], fmt::format("{}[{}]", below(place, key), i));
   }
 
-  [[nodiscard]] metal::Size3 size_at(const Json& object, const std::string& place, std::string_view key) const {
-    const Json& list = array_at(object, place, key, 3);
+  [[nodiscard]] metal::Size3 size_at(const Input& object, const std::string& place, std::string_view key) const {
+    const Input& list = array_at(object, place, key, 3);
     if (list.size() != 3) fail(below(place, key), fmt::format("must be three integers, x y z, not {}", list.size()));
     const auto component = [&](std::size_t i) {
       return static_cast<std::uint32_t>(
@@ -161,7 +161,7 @@ class Reader {
     return {component(0), component(1), component(2)};
   }
 
-  [[nodiscard]] harness::TraceConstant constant(const Json& object, const std::string& place) const {
+  [[nodiscard]] harness::TraceConstant constant(const Input& object, const std::string& place) const {
     require_keys(object, place, {"index", "type", "value"});
     harness::TraceConstant constant;
     if (object.contains("type")) {
@@ -169,7 +169,7 @@ class Reader {
       // MTLDataType capitalises these names.
       std::ranges::transform(constant.type, constant.type.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     }
-    const Json& value = member(object, place, "value");
+    const Input& value = member(object, place, "value");
     if (!value.is_array()) {
       const auto scalar = constant_scalar(value, below(place, "value"), "a number, true or false, or for a vector a list of them");
       constant.value = metal::constant_of_components(std::span(&scalar, 1));
@@ -184,7 +184,7 @@ class Reader {
     return constant;
   }
 
-  [[nodiscard]] metal::ConstantScalar constant_scalar(const Json& value, const std::string& place, std::string_view accepted) const {
+  [[nodiscard]] metal::ConstantScalar constant_scalar(const Input& value, const std::string& place, std::string_view accepted) const {
     if (value.is_boolean()) return value.get<bool>();
     if (value.is_number_float()) return value.get<double>();
     if (value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX))
@@ -192,7 +192,7 @@ class Reader {
     fail(place, fmt::format("must be {}, not {}", accepted, value.type_name()));
   }
 
-  [[nodiscard]] std::vector<std::byte> bytes_at(const Json& object, const std::string& place) const {
+  [[nodiscard]] std::vector<std::byte> bytes_at(const Input& object, const std::string& place) const {
     const std::string hex = string_at(object, place, "bytes");
     if (hex.size() % 2 != 0 || hex.size() / 2 > harness::kMostTraceBytes)
       fail(below(place, "bytes"),
@@ -210,11 +210,11 @@ class Reader {
   }
 
   // Nothing for null, which stands for a number that JSON does not have.
-  void add_field(const Json& object, const std::string& place, TraceBinding& binding) const {
+  void add_field(const Input& object, const std::string& place, TraceBinding& binding) const {
     require_keys(object, place, {"name", "offset", "type", "value"});
     harness::TraceField field;
     field.name = string_at(object, place, "name");
-    const Json& value = member(object, place, "value");
+    const Input& value = member(object, place, "value");
     if (value.is_null()) return;
     if (value.is_boolean()) {
       field.value = value.get<bool>();
@@ -231,10 +231,10 @@ class Reader {
   }
 
   // Sizes and strides of the axes in bytes; the length is that from the first to the last element. Strides are in elements in the file.
-  void read_axes(const Json& object, const std::string& place, harness::TraceTensor& tensor) const {
+  void read_axes(const Input& object, const std::string& place, harness::TraceTensor& tensor) const {
     if (!object.contains("element")) fail(below(place, "shape"), "needs 'element', the bytes of an element, which is missing");
-    const Json& shape = array_at(object, place, "shape", harness::kMostTensorAxes);
-    const Json* strides = object.contains("strides") ? &array_at(object, place, "strides", harness::kMostTensorAxes) : nullptr;
+    const Input& shape = array_at(object, place, "shape", harness::kMostTensorAxes);
+    const Input* strides = object.contains("strides") ? &array_at(object, place, "strides", harness::kMostTensorAxes) : nullptr;
     if (strides != nullptr && strides->size() != shape.size())
       fail(below(place, "strides"), fmt::format("has {} entries, 'shape' has {}", strides->size(), shape.size()));
     std::uint64_t span = tensor.element;
@@ -263,7 +263,7 @@ class Reader {
     if (!object.contains("length")) tensor.length = span;
   }
 
-  [[nodiscard]] harness::TraceTensor tensor(const Json& object, const std::string& place) const {
+  [[nodiscard]] harness::TraceTensor tensor(const Input& object, const std::string& place) const {
     require_keys(object, place, {"name", "buffer", "start", "length", "element", "shape", "strides"});
     harness::TraceTensor tensor;
     tensor.name = string_at(object, place, "name");
@@ -285,7 +285,7 @@ class Reader {
     return tensor;
   }
 
-  [[nodiscard]] TraceBinding binding(const Json& object, const std::string& place) const {
+  [[nodiscard]] TraceBinding binding(const Input& object, const std::string& place) const {
     require_keys(object, place, {"index", "argument", "buffer", "length", "offset", "tensor", "bytes", "struct", "fields"});
     TraceBinding binding;
     for (const char* name : {"argument", "struct"}) {
@@ -308,27 +308,27 @@ class Reader {
     }
     if (object.contains("bytes")) binding.bytes = bytes_at(object, place);
     if (object.contains("fields") && !binding.bytes) fail(below(place, "fields"), "needs 'bytes', which is missing");
-    each(object, place, "fields", kMostFields, [&](const Json& entry, const std::string& at) { add_field(entry, at, binding); });
+    each(object, place, "fields", kMostFields, [&](const Input& entry, const std::string& at) { add_field(entry, at, binding); });
     return binding;
   }
 
-  [[nodiscard]] TraceDispatch dispatch(const Json& object, const std::string& place) const {
+  [[nodiscard]] TraceDispatch dispatch(const Input& object, const std::string& place) const {
     require_keys(
         object, place,
         {"command", "function", "constants", "bindings", "threadgroup_memory", "threadgroups", "threads", "threads_per_threadgroup"});
     TraceDispatch dispatch;
     dispatch.place = fmt::format("{}: {}", file_, place);
     dispatch.function = string_at(object, place, "function");
-    each(object, place, "constants", 65536, [&](const Json& entry, const std::string& at) {
+    each(object, place, "constants", 65536, [&](const Input& entry, const std::string& at) {
       harness::TraceConstant value = constant(entry, at);
       if (!dispatch.constants.emplace(index_at(entry, at, 65535), std::move(value)).second) fail(at, "the index occurs twice");
     });
-    each(object, place, "bindings", harness::kLastTraceIndex + 1, [&](const Json& entry, const std::string& at) {
+    each(object, place, "bindings", harness::kLastTraceIndex + 1, [&](const Input& entry, const std::string& at) {
       TraceBinding value = binding(entry, at);
       if (!dispatch.bindings.emplace(index_at(entry, at, harness::kLastTraceIndex), std::move(value)).second)
         fail(at, "the index occurs twice");
     });
-    each(object, place, "threadgroup_memory", harness::kLastTraceIndex + 1, [&](const Json& entry, const std::string& at) {
+    each(object, place, "threadgroup_memory", harness::kLastTraceIndex + 1, [&](const Input& entry, const std::string& at) {
       require_keys(entry, at, {"index", "length"});
       const std::uint64_t length = number_at(entry, at, "length", std::numeric_limits<std::uint64_t>::max());
       if (!dispatch.threadgroup_memory.emplace(index_at(entry, at, harness::kLastTraceIndex), length).second)

@@ -8,13 +8,14 @@
 #include <string>
 #include <utility>
 
+#include "families/shared/dense_cases.h"
 #include "oracles/arithmetic.h"
 
 namespace assay::families {
 namespace {
 
-constexpr std::size_t kTileQueries = 8;
-constexpr std::size_t kTileKeys = 64;
+constexpr std::size_t kQueriesOfTile = kTileQueries;
+constexpr std::size_t kKeysOfTile = kTileKeys;
 constexpr std::uint16_t kLowest = 0xfbff;  // half -65504
 constexpr const char* kPadRow = "wrong pad row";
 constexpr const char* kPadMask = "wrong pad mask";
@@ -61,13 +62,13 @@ std::optional<BrokenPromise> find_pad_fault(const fixtures::DenseRequest& reques
     found.values.emplace("wanted", wanted);
     return found;
   };
-  const std::size_t first = shape.kv_len / kTileKeys * kTileKeys;
+  const std::size_t first = shape.kv_len / kKeysOfTile * kKeysOfTile;
   const std::size_t heads = shape.batches / shared * shape.kv_heads;
   std::size_t at = 0;
   for (const auto& [which, rows] : {std::pair("keys", &inputs.k), std::pair("values", &inputs.v)}) {
     for (std::size_t head = 0; head < heads; ++head) {
       const std::size_t in_inputs = head / shape.kv_heads * shared * shape.kv_heads + head % shape.kv_heads;
-      for (std::size_t row = 0; row < kTileKeys; ++row) {
+      for (std::size_t row = 0; row < kKeysOfTile; ++row) {
         const bool is_key = first + row < shape.kv_len;
         for (std::size_t i = 0; i < shape.head_dim; ++i, ++at) {
           const std::uint16_t wanted =
@@ -83,7 +84,7 @@ std::optional<BrokenPromise> find_pad_fault(const fixtures::DenseRequest& reques
   }
   for (std::size_t plane = 0; plane < shape.mask_batches * shape.mask_heads; ++plane) {
     for (std::size_t query = 0; query < shape.queries; ++query) {
-      for (std::size_t column = 0; column < kTileKeys; ++column, ++at) {
+      for (std::size_t column = 0; column < kKeysOfTile; ++column, ++at) {
         const std::size_t key = first + column;
         const std::uint16_t wanted = key < shape.kv_len ? inputs.mask[(plane * shape.queries + query) * shape.kv_len + key] : kLowest;
         if (pad[at] == wanted) continue;
@@ -100,16 +101,16 @@ std::optional<BrokenPromise> find_blk_fault(const fixtures::DenseRequest& reques
                                             const BufferResult& result) {
   const oracles::DenseShape& shape = request.shape;
   const std::span<const std::uint8_t> blk = result.of<std::uint8_t>();
-  const std::size_t query_tiles = (shape.queries + kTileQueries - 1) / kTileQueries;
-  const std::size_t key_tiles = (shape.kv_len + kTileKeys - 1) / kTileKeys;
+  const std::size_t query_tiles = (shape.queries + kQueriesOfTile - 1) / kQueriesOfTile;
+  const std::size_t key_tiles = (shape.kv_len + kKeysOfTile - 1) / kKeysOfTile;
   for (std::size_t index = 0; index < blk.size(); ++index) {
     const std::size_t key_tile = index % key_tiles;
     const std::size_t query_tile = index / key_tiles % query_tiles;
     const std::size_t plane = index / key_tiles / query_tiles;
-    bool is_seen = (key_tile + 1) * kTileKeys > shape.kv_len;
+    bool is_seen = (key_tile + 1) * kKeysOfTile > shape.kv_len;
     bool is_zero = !is_seen;
-    for (std::size_t query = query_tile * kTileQueries; query < std::min(shape.queries, (query_tile + 1) * kTileQueries); ++query) {
-      for (std::size_t key = key_tile * kTileKeys; key < std::min(shape.kv_len, (key_tile + 1) * kTileKeys); ++key) {
+    for (std::size_t query = query_tile * kQueriesOfTile; query < std::min(shape.queries, (query_tile + 1) * kQueriesOfTile); ++query) {
+      for (std::size_t key = key_tile * kKeysOfTile; key < std::min(shape.kv_len, (key_tile + 1) * kKeysOfTile); ++key) {
         const double value = oracles::half_value(inputs.mask[(plane * shape.queries + query) * shape.kv_len + key]);
         is_seen = is_seen || value > oracles::kInvisibleMask;
         is_zero = is_zero && value == 0.0;

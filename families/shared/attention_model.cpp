@@ -256,20 +256,19 @@ std::size_t AttentionModel::empty_places(const AttentionChange& change, std::siz
 }
 
 AttentionChunks AttentionModel::chunks_of(const AttentionChange& change, const Row& row, const double* query, const double* keys) const {
-  using Lost = AttentionChange::Lost;
-  using Twice = AttentionChange::Twice;
   const bool hidden_count = is_decode() && change.mask == AttentionChange::Mask::hidden_count;
   const std::size_t count = (length_ + chunk_ - 1) / chunk_;
   const bool ragged = length_ % chunk_ != 0;
   AttentionChunks chunks(count);
   for (std::size_t c = 0; c < count; ++c) {
     const bool is_last = c + 1 == count;
-    if (change.lost == Lost::chunk && c == change.lost_chunk) continue;
-    if (change.lost == Lost::last_chunk && is_last) continue;
-    if (change.lost == Lost::tail && is_last && ragged) continue;
-    if (change.lost == Lost::odd_chunks && c % 2 != 0) continue;
-    const bool twice = (change.twice == Twice::first_chunk && c == 0) || (change.twice == Twice::last_chunk && is_last) ||
-                       (change.twice == Twice::tail && is_last && ragged);
+    if (change.lost == AttentionChange::Lost::chunk && c == change.lost_chunk) continue;
+    if (change.lost == AttentionChange::Lost::last_chunk && is_last) continue;
+    if (change.lost == AttentionChange::Lost::tail && is_last && ragged) continue;
+    if (change.lost == AttentionChange::Lost::odd_chunks && c % 2 != 0) continue;
+    const bool twice = (change.twice == AttentionChange::Twice::first_chunk && c == 0) ||
+                       (change.twice == AttentionChange::Twice::last_chunk && is_last) ||
+                       (change.twice == AttentionChange::Twice::tail && is_last && ragged);
     bool any = false;
     const std::ptrdiff_t elsewhere = is_last && ragged ? slots_to_head(row, change.tail_heads) : 0;
     bool is_first_visible = true;
@@ -286,8 +285,8 @@ AttentionChunks AttentionModel::chunks_of(const AttentionChange& change, const R
       if (change.scores != Precision::full) score = rounded(score, change.scores);
       chunks[c].push_back({from, score, twice ? 2.0 : 1.0, false});
     }
-    const bool is_skipped =
-        (change.lost == Lost::chunk_if_first_hidden && !is_first_visible) || (change.lost == Lost::chunk_if_any_hidden && !is_all_visible);
+    const bool is_skipped = (change.lost == AttentionChange::Lost::chunk_if_first_hidden && !is_first_visible) ||
+                            (change.lost == AttentionChange::Lost::chunk_if_any_hidden && !is_all_visible);
     if (!any || is_skipped) {
       chunks[c].clear();
     } else if (is_last) {

@@ -55,16 +55,16 @@ constexpr std::size_t kMostElements = std::size_t{1} << 21;
 // Of so many files, keep() looks for old ones after one.
 constexpr unsigned kTidyEvery = 64;
 
-std::string_view text_of(const std::vector<double>& values) {
+std::string_view bytes_of(const std::vector<double>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)};
 }
 
 std::string seal_of(const std::string& name, const oracles::Expected& expected) {
   return base::user_seal("expectation")
       .add(name)
-      .add(text_of(expected.value))
-      .add(text_of(expected.bound))
-      .add(text_of(expected.magnitude))
+      .add(bytes_of(expected.value))
+      .add(bytes_of(expected.bound))
+      .add(bytes_of(expected.magnitude))
       .hex();
 }
 
@@ -169,7 +169,7 @@ void ExpectationStore::keep(const std::string& name, const oracles::Expected& ex
     std::ofstream stream(temporary, std::ios::binary);
     const std::uint64_t count = expected.size();
     stream.write(reinterpret_cast<const char*>(&count), sizeof count);
-    stream << text_of(expected.value) << text_of(expected.bound) << text_of(expected.magnitude) << seal;
+    stream << bytes_of(expected.value) << bytes_of(expected.bound) << bytes_of(expected.magnitude) << seal;
     stream.close();
     std::error_code error;
     if (stream) fs::rename(temporary, folder_ / name, error);

@@ -26,7 +26,7 @@ constexpr std::array<Part, 6> kParts = {{{"case", &FindingRecord::cases},
                                          {"where_given", &FindingRecord::where_given},
                                          {"hazard", &FindingRecord::hazards},
                                          {"near", &FindingRecord::near}}};
-constexpr std::array<std::string_view, 4> kTables = {"finding", "finding_line", "finding_fit", "finding_suspect"};
+constexpr std::array<std::string_view, 4> kFindingTables = {"finding", "finding_line", "finding_fit", "finding_suspect"};
 
 std::set<std::string> cases_of(Database& database, RunId run) {
   std::set<std::string> names;
@@ -162,7 +162,7 @@ void Ledger::Store::copy_findings(Store& from, RunId source, RunId run) {
   last.bind(run).step();
   const std::int64_t first = last.integer(0);
   last.bind();
-  for (const std::string_view table : kTables) {
+  for (const std::string_view table : kFindingTables) {
     std::string names, values;
     Statement columns(database, "SELECT name FROM pragma_table_info(?, 'main')");
     columns.bind(table);

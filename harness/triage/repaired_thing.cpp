@@ -23,7 +23,6 @@ namespace {
 
 namespace mistake = families::mistake;
 
-constexpr auto kJumps = std::to_array<std::string_view>({"break", "continue", "return"});
 constexpr auto kCodeTypes = std::to_array<std::string_view>({"char", "uchar", "int8_t", "uint8_t"});
 constexpr auto kNarrowTypes = std::to_array<std::string_view>({"half", "half2", "half4", "bfloat", "bfloat2", "bfloat4"});
 

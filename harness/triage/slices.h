@@ -4,6 +4,7 @@
 // variable that may come before a use as one that reaches it. It serves to try lines in a sensible order.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -17,6 +18,9 @@
 #include "harness/mutate/source.h"
 
 namespace assay::harness {
+
+// Words of statements after which the next line is not executed.
+inline constexpr std::array<std::string_view, 3> kJumps = {"break", "continue", "return"};
 
 // What one step of a dependence costs.
 struct SliceCosts {

@@ -10,7 +10,6 @@ namespace {
 constexpr std::array<std::string_view, 11> kAssignments = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="};
 constexpr std::array<std::string_view, 8> kNoTypes = {"return", "else", "case", "goto", "break", "continue", "delete", "throw"};
 constexpr std::array<std::string_view, 4> kHeads = {"for", "if", "while", "switch"};
-constexpr std::array<std::string_view, 3> kJumps = {"continue", "break", "return"};
 
 }  // namespace
 

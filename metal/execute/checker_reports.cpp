@@ -11,11 +11,9 @@ namespace assay::metal::execute {
 
 namespace {
 
-bool reads(const abi::Access& access) { return (access.kind & abi::kReads) != 0; }
-
 std::string_view verb(const abi::Access& access) {
   if ((access.kind & abi::kWrites) == 0) return "reads";
-  return reads(access) ? "changes" : "writes";
+  return (access.kind & abi::kReads) != 0 ? "changes" : "writes";
 }
 
 Line line_of(const abi::Access& access) { return {access.file, access.line}; }
@@ -68,7 +66,8 @@ void Checker::report_race(std::uint32_t number, const Object& object, std::size_
                           const Mark& mine, const Mark& rival) {
   const abi::Access& access = module_.accesses[number];
   const abi::Access& other = module_.accesses[rival.access()];
-  const bool is_same_value = source != nullptr && !reads(access) && !reads(other) && std::memcmp(object.data + offset, source, bytes) == 0;
+  const bool is_same_value =
+      source != nullptr && ((access.kind | other.kind) & abi::kReads) == 0 && std::memcmp(object.data + offset, source, bytes) == 0;
   const bool is_within = object.is_threadgroup && ThreadgroupOrder::is_same_party(mine, rival);
   const bool is_unfenced = object.is_threadgroup && rival.when < order_.unfenced.when;
   const HazardKind kind = is_same_value            ? HazardKind::identical_writes

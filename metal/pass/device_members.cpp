@@ -50,6 +50,7 @@ class DeviceMember : public clang::ParsedAttrInfo {
   }
 };
 
-const clang::ParsedAttrInfoRegistry::Add<DeviceMember> kRegistration("assay_device_member", "a member function of objects in device");
+const clang::ParsedAttrInfoRegistry::Add<DeviceMember> kAttributeRegistration("assay_device_member",
+                                                                              "a member function of objects in device");
 
 }  // namespace

@@ -149,7 +149,7 @@ bool is_plain_intrinsic(llvm::Intrinsic::ID id) {
 }
 
 // Names that a source cannot have: the translator refuses them there.
-bool is_ours(llvm::StringRef name) {
+bool is_reserved(llvm::StringRef name) {
   name.consume_front("\1");
   return name.starts_with("__assay") || name.starts_with("assay_math_");
 }
@@ -166,13 +166,13 @@ bool is_used_for_device_only(const llvm::Function& operation) {
 }
 
 // The place of a declaration or definition; line 0 if unknown.
-Place place_of(const llvm::GlobalVariable& variable) {
+Place declared_at(const llvm::GlobalVariable& variable) {
   llvm::SmallVector<llvm::DIGlobalVariableExpression*, 1> known;
   variable.getDebugInfo(known);
   if (known.empty()) return {variable.getParent()->getSourceFileName(), 1};
   return {known.front()->getVariable()->getFilename().str(), known.front()->getVariable()->getLine()};
 }
-Place place_of(const llvm::Function& function) {
+Place declared_at(const llvm::Function& function) {
   if (const auto* declared = function.getSubprogram()) return {declared->getFilename().str(), declared->getLine()};
   return {function.getParent()->getSourceFileName(), 1};
 }
@@ -202,33 +202,35 @@ void refuse_destructors(const llvm::Module& module) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(user);
     const auto* function = call == nullptr ? nullptr : llvm::dyn_cast<llvm::Function>(call->getArgOperand(0)->stripPointerCasts());
     if (function == nullptr || function->getSubprogram() == nullptr) continue;
-    refuse(place_of(*function), "the destructor '" + function->getSubprogram()->getName() +
-                                    "' of a global object would run when the kernel is unloaded: Metal does not have this");
+    refuse(declared_at(*function), "the destructor '" + function->getSubprogram()->getName() +
+                                       "' of a global object would run when the kernel is unloaded: Metal does not have this");
   }
 }
 
 void check_variable(const llvm::GlobalVariable& variable) {
   if (variable.getName().starts_with("llvm.")) return;
   if (variable.isDeclaration()) {
-    if (is_ours(variable.getName()) || variable.use_empty()) return;
+    if (is_reserved(variable.getName()) || variable.use_empty()) return;
     const auto* user = user_of(variable);
-    refuse(user == nullptr ? place_of(variable) : pass::place_of(*user),
+    refuse(user == nullptr ? declared_at(variable) : place_of(*user),
            "the kernel uses " + shown(variable) + ", which is declared and not defined");
   }
-  if (variable.hasSection()) refuse(place_of(variable), "variable " + shown(variable) + " is in a section of its own: no kernel needs one");
-  if (variable.isThreadLocal()) refuse(place_of(variable), "variable " + shown(variable) + " is thread-local, which Metal does not know");
+  if (variable.hasSection())
+    refuse(declared_at(variable), "variable " + shown(variable) + " is in a section of its own: no kernel needs one");
+  if (variable.isThreadLocal())
+    refuse(declared_at(variable), "variable " + shown(variable) + " is thread-local, which Metal does not know");
 }
 
 void check_declaration(const llvm::Function& function) {
   const auto* user = user_of(function);
-  const Place place = user == nullptr ? place_of(function) : pass::place_of(*user);
+  const Place place = user == nullptr ? declared_at(function) : place_of(*user);
   if (function.isIntrinsic()) {
     if (!is_plain_intrinsic(function.getIntrinsicID()) && !is_used_for_device_only(function))
       refuse(place, "'" + function.getName() + "' is refused: it is no operation that a kernel needs");
     return;
   }
   if (function.use_empty()) return;
-  if (!is_ours(function.getName()) && !is_provided(std::string_view(function.getName())))
+  if (!is_reserved(function.getName()) && !is_provided(std::string_view(function.getName())))
     refuse(place, "the kernel uses " + shown(function) + ", which is declared and not defined");
   for (const auto& use : function.uses()) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(use.getUser());
@@ -241,24 +243,24 @@ void check_definition(const llvm::Function& function) {
   if (is_for_device(function)) return;
   // That of initialisers, which the optimiser evaluates; those that it cannot evaluate are refused later.
   if (function.hasSection() && function.getSection() != ".text.startup")
-    refuse(place_of(function), "function " + shown(function) + " is in a section of its own: no kernel needs one");
+    refuse(declared_at(function), "function " + shown(function) + " is in a section of its own: no kernel needs one");
   if (function.hasGC() || function.hasPrefixData() || function.hasPrologueData() || function.hasPersonalityFn() ||
       function.hasFnAttribute(llvm::Attribute::Naked))
-    refuse(place_of(function), "function " + shown(function) + " is not compiled as one of a kernel");
+    refuse(declared_at(function), "function " + shown(function) + " is not compiled as one of a kernel");
   for (const auto& instruction : llvm::instructions(function)) {
     if (llvm::isa<llvm::IndirectBrInst, llvm::CallBrInst, llvm::InvokeInst, llvm::VAArgInst, llvm::ResumeInst>(instruction))
-      refuse(pass::place_of(instruction), "a jump to a computed address, or arguments without types: Metal does not have them");
+      refuse(place_of(instruction), "a jump to a computed address, or arguments without types: Metal does not have them");
     for (const auto& operand : instruction.operands()) {
       if (llvm::isa<llvm::BlockAddress>(operand->stripPointerCasts()))
-        refuse(pass::place_of(instruction), "the address of a label: Metal does not have it");
+        refuse(place_of(instruction), "the address of a label: Metal does not have it");
     }
     const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
     if (call == nullptr) continue;
     if (const auto* assembly = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand())) {
       // The empty one is that of our headers, which keeps accesses in their order.
-      if (!assembly->getAsmString().empty()) refuse(pass::place_of(instruction), "assembly is refused: Metal does not have it");
+      if (!assembly->getAsmString().empty()) refuse(place_of(instruction), "assembly is refused: Metal does not have it");
     } else if (call->getCalledFunction() == nullptr && !llvm::isa<llvm::GlobalAlias>(call->getCalledOperand()->stripPointerCasts())) {
-      refuse(pass::place_of(instruction), "a call through a function pointer that is not known when the kernel is compiled");
+      refuse(place_of(instruction), "a call through a function pointer that is not known when the kernel is compiled");
     }
   }
 }
@@ -270,7 +272,7 @@ void check_kept(const llvm::Module& module) {
     if (list == nullptr || !list->hasInitializer()) continue;
     for (const auto& entry : list->getInitializer()->operands()) {
       const auto* kept = llvm::dyn_cast<llvm::GlobalValue>(entry->stripPointerCasts());
-      if (kept == nullptr || is_ours(kept->getName()) || kept->getName() == "__truncsfbf2") continue;
+      if (kept == nullptr || is_reserved(kept->getName()) || kept->getName() == "__truncsfbf2") continue;
       refuse({module.getSourceFileName(), 1}, shown(*kept) + " is kept although the kernel does not use it");
     }
   }

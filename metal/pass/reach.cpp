@@ -115,6 +115,6 @@ class ReachPragma : public clang::PragmaHandler {
   }
 };
 
-const clang::PragmaHandlerRegistry::Add<ReachPragma> kRegistration("assay_reach", "the folders that a source may include from");
+const clang::PragmaHandlerRegistry::Add<ReachPragma> kPragmaRegistration("assay_reach", "the folders that a source may include from");
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace assay::metal::translate {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, abi::Builtin>, 20> kBuiltins = {{
+constexpr std::array<std::pair<std::string_view, abi::Builtin>, 20> kBuiltinNames = {{
     {"thread_position_in_grid", abi::kThreadPositionInGrid},
     {"thread_position_in_threadgroup", abi::kThreadPositionInThreadgroup},
     {"threadgroup_position_in_grid", abi::kThreadgroupPositionInGrid},
@@ -37,8 +37,8 @@ constexpr std::array<std::pair<std::string_view, abi::Builtin>, 20> kBuiltins = 
 }};
 
 std::optional<abi::Builtin> builtin_named(std::string_view name) {
-  const auto* found = std::find_if(kBuiltins.begin(), kBuiltins.end(), [&](const auto& entry) { return entry.first == name; });
-  return found == kBuiltins.end() ? std::nullopt : std::optional(found->second);
+  const auto* found = std::find_if(kBuiltinNames.begin(), kBuiltinNames.end(), [&](const auto& entry) { return entry.first == name; });
+  return found == kBuiltinNames.end() ? std::nullopt : std::optional(found->second);
 }
 
 // The name in messages of a type that is not supported as an argument; empty for a supported type.

@@ -16,7 +16,6 @@ namespace {
 using Value = std::optional<Integer>;
 
 constexpr IntegerType kBool{1, false};
-constexpr IntegerType kInt{32, true};
 
 constexpr std::array<std::pair<std::string_view, IntegerType>, 15> kTypeNames = {{{"bool", kBool},
                                                                                   {"uchar", {8, false}},

@@ -15,6 +15,8 @@ struct IntegerType {
   bool is_signed = true;
 };
 
+inline constexpr IntegerType kInt{32, true};
+
 struct Integer {
   std::int64_t value = 0;  // for an unsigned type, its bits
   IntegerType type;

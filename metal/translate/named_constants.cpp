@@ -11,8 +11,6 @@ namespace assay::metal::translate {
 
 namespace {
 
-constexpr IntegerType kInt{32, true};
-
 bool is_specifier(const Token& token) {
   static constexpr std::array<std::string_view, 6> kSpecifiers = {"static", "constant", "constexpr", "const", "inline", "volatile"};
   return std::find(kSpecifiers.begin(), kSpecifiers.end(), token.text) != kSpecifiers.end();

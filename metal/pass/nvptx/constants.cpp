@@ -6,7 +6,6 @@
 namespace assay::metal::pass::nvptx {
 namespace {
 
-constexpr unsigned kGlobalSpace = 1;
 constexpr unsigned kConstantSpace = 4;
 
 }  // namespace

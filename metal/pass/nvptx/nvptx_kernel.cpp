@@ -23,8 +23,6 @@
 namespace assay::metal::pass::nvptx {
 namespace {
 
-constexpr unsigned kGlobalSpace = 1;
-constexpr unsigned kSharedSpace = 3;
 constexpr std::uint64_t kSharedAlignment = 128;  // more than any type of Metal has
 constexpr int kMostHubs = 64;                    // each costs an analysis of the kernel
 constexpr std::uint64_t kSimdgroupScope = 0;     // of metal/shader/runtime.h

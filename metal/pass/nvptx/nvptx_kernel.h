@@ -10,6 +10,10 @@
 
 namespace assay::metal::pass::nvptx {
 
+// Address spaces of NVPTX.
+inline constexpr unsigned kGlobalSpace = 1;
+inline constexpr unsigned kSharedSpace = 3;
+
 // Calls of SIMD-group functions and barriers, until the lanes that meet at each are known. Then __assay_nvptx_<name> takes the place of
 // __assay_site_<name>, with those lanes as its first argument. The headers of metal/shader/nvptx/ define it.
 inline constexpr llvm::StringLiteral kSite = "__assay_site_";

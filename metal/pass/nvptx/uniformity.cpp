@@ -15,8 +15,6 @@
 namespace assay::metal::pass::nvptx {
 namespace {
 
-constexpr unsigned kSharedSpace = 3;
-
 // Codes of metal/shader/runtime.h.
 constexpr std::uint64_t kFirstScan = 7;
 constexpr std::uint64_t kBroadcastFirst = 9;
