@@ -45,10 +45,12 @@ std::string detail_elements(std::span<const harness::CaseRecord> cases, const Hi
 
 }  // namespace
 
-std::string html(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases, const OtherRuns& others) {
+std::string html(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases, const OtherRuns& others,
+                 const SourceRoot* root) {
   const Histories histories(run, cases, others);
   const PageOthers beside = {.against = others.against ? &*others.against : nullptr,
-                             .histories = others.past.empty() && others.trouble.empty() ? nullptr : &histories};
+                             .histories = others.past.empty() && others.trouble.empty() ? nullptr : &histories,
+                             .root = root};
   std::string page;
   std::string_view rest = embedded_file("page.html");
   while (true) {

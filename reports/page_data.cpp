@@ -18,6 +18,7 @@
 #include "reports/replay.h"
 #include "reports/robustness.h"
 #include "reports/run_findings.h"
+#include "reports/shared_by_failures.h"
 #include "reports/triage_record.h"
 
 namespace assay::reports {
@@ -203,6 +204,7 @@ Json counters_of(std::span<const CaseRecord> cases) {
 
 std::string page_data(const harness::RunRecord& run, std::span<const CaseRecord> cases, const PageOthers& others) {
   Words words;
+  const SourceFiles files(run, others.root);
   Json columns = Json::object();
   for (const char* name : {"name", "variant", "family", "fixture", "status", "reason", "note", "replay", "seed", "ratio", "sharpness",
                            "compared", "faulty", "seconds", "expected", "error"})
@@ -215,7 +217,7 @@ std::string page_data(const harness::RunRecord& run, std::span<const CaseRecord>
     columns["family"].push_back(words.place_of(record.family));
     columns["fixture"].push_back(words.place_of(record.fixture));
     columns["status"].push_back(words.place_of(status_name(record)));
-    columns["reason"].push_back(words.place_of(harness::reason_of(record)));
+    columns["reason"].push_back(words.place_of(files.shortened(harness::reason_of(record), record)));
     columns["note"].push_back(words.place_of(harness::text_of(record.notes)));
     columns["replay"].push_back(words.place_of(replay_options(run, record)));
     columns["seed"].push_back(fmt::format("{}", record.seed));
@@ -238,6 +240,7 @@ std::string page_data(const harness::RunRecord& run, std::span<const CaseRecord>
       {"cases", std::move(columns)},
       {"axes", axes_of(cases)},
       {"counters", counters_of(cases)}};
+  if (const std::vector<std::string> shared = shared_by_failures(cases); !shared.empty()) json["shared"] = shared;
   if (!run.findings.empty()) {
     json["causes"] = json_list(run.findings, cause_json);
     json["cause_of"] = cause_column(run.findings, cases);

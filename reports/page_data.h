@@ -11,6 +11,7 @@
 
 #include "harness/ledger/ledger.h"
 #include "reports/other_runs.h"
+#include "reports/source_root.h"
 
 namespace assay::reports {
 
@@ -20,11 +21,13 @@ class Histories;
 struct PageOthers {
   const AgainstRun* against = nullptr;
   const Histories* histories = nullptr;
+  const SourceRoot* root = nullptr;  // from which reasons name files; null: without folders
 };
 
 // {"run": {...}, "words": [...], "findings": [...],
 //  "cases": {"name", "variant", "family", "fixture", "status", "reason", "note", "replay", "seed", "ratio", "sharpness", "compared",
 //            "faulty", "seconds", "expected", "error": [...] each},
+//  "shared"?: sentences on what failing cases have in common
 //  "causes"?, "cause_of"?: what triage found, and the index of the cause for each case or null; "remarks"?: groups of similar ones
 //  "sources"?: {file: {line: text}}: the lines around the places that cases name; "against"?, "past"?: page_others.h
 //  "axes": {family: {axis: [a value per case of the family]}}, "counters": {name: [...]}}

@@ -202,6 +202,9 @@ def check_heat_map(page):
     check("and says so", page.evaluate(says).startswith("These two axes together remove 9"))
     select(page, "heat-columns", "c")
     check("others can be chosen", "a and b remove 9" in page.evaluate(says) and page.evaluate(chosen) == ["a", "c"] or page.evaluate(chosen) == ["b", "c"])
+    every = "[...document.querySelectorAll('#heat-table button')].every((b) => b.className === 'above' && {})"
+    check("where every cell has failures, each says its share", page.evaluate(every.format("/^\u00d7 .*, 50 % failed$/.test(b.textContent)")))
+    check("and has the colour of that share", page.evaluate(every.format("/^rgb/.test(b.style.backgroundColor)")))
     page.evaluate("document.querySelector('#heat-choice button').click()")
     check("and the first two again", page.evaluate(chosen), ["a", "b"])
     check("a cell with failures says so in words", page.evaluate("[...document.querySelectorAll('#heat-table .above')].every((b) => /16 failed/.test(b.ariaLabel) && b.textContent.startsWith('\u00d7'))"))
