@@ -253,7 +253,9 @@ std::vector<std::string> run_notes(const Options& options, const Workspace& work
     for (const auto& [key, reason] : prepared.absent)
       notes.push_back(fmt::format("cases of {} are skipped: {}", key, harness::text_of(reason)));
   }
-  std::ranges::move(left_out_of(workbench), std::back_inserter(notes));
+  // Ours are compiled as a whole by our tests.
+  if (!workspace.user_variant.empty() || is_strict(options))
+    std::ranges::move(left_out_of(workbench, workspace.user_variant), std::back_inserter(notes));
   note_missing_code(workbench, notes);
   add_misfits(notes, workspace.selection.cases, workbench);
   if (std::ranges::find(workspace.selection.suites, harness::Suite::gate) != workspace.selection.suites.end()) {
@@ -264,8 +266,9 @@ std::vector<std::string> run_notes(const Options& options, const Workspace& work
     }
   }
   if (workspace.selection.left_out != 0) {
-    notes.push_back(fmt::format("{} outside of [limits] {} not selected", base::counted(workspace.selection.left_out, "case"),
-                                workspace.selection.left_out == 1 ? "was" : "were"));
+    const bool is_one = workspace.selection.left_out == 1;
+    notes.push_back(fmt::format("{} {} outside of [limits] and {} not selected", base::counted(workspace.selection.left_out, "case"),
+                                is_one ? "is" : "are", is_one ? "was" : "were"));
   }
   add_idle_findings(notes, workspace, workbench);
   add_idle_claims(notes, workspace, workbench);
@@ -317,10 +320,9 @@ int run_prepared(const Options& options, const Workspace& workspace, const harne
   if (skips != 0)
     say("strict: {} {} skipped for what the kernel under test lacks, which counts as a failure\n", base::counted(skips, "case"),
         skips == 1 ? "was" : "were");
-  const std::size_t left_out = is_strict(options) ? left_out_of(workbench).size() : 0;
+  const std::size_t left_out = is_strict(options) ? left_out_of(workbench, workspace.user_variant).size() : 0;
   if (left_out != 0)
-    say("strict: {} of the kernel under test {} not compile, which counts as a failure\n", base::counted(left_out, "part"),
-        left_out == 1 ? "does" : "do");
+    say("strict: the kernel under test has {} that no compiler accepts, which counts as a failure\n", base::counted(left_out, "part"));
   // Printed last, so that truncated test logs include it.
   if (const std::string replay = recording.first_replay(); !replay.empty())
     say("{}: {}\n", options.executed_on.empty() ? "first failure again" : "first failure on the simulator", replay);

@@ -8,9 +8,10 @@
 
 namespace assay::cli {
 
-std::vector<std::string> left_out_of(const harness::Workbench& workbench) {
+std::vector<std::string> left_out_of(const harness::Workbench& workbench, const std::string& variant) {
   std::set<std::string> sentences;
   for (const auto& [name, prepared] : workbench.variants()) {
+    if (!variant.empty() && name != variant) continue;
     for (const auto& library : prepared.libraries) {
       const auto add = [&](const auto& part) {
         sentences.insert(fmt::format("{} does not compile and is left out, because no selected case needs it: {}", part.name,

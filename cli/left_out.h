@@ -8,7 +8,7 @@
 
 namespace assay::cli {
 
-// What no selected case needs, and cases therefore run without; a sentence each.
-[[nodiscard]] std::vector<std::string> left_out_of(const harness::Workbench& workbench);
+// What no selected case needs, and cases therefore run without; a sentence each. `variant`: of this one alone; empty: of all.
+[[nodiscard]] std::vector<std::string> left_out_of(const harness::Workbench& workbench, const std::string& variant);
 
 }  // namespace assay::cli

@@ -20,9 +20,8 @@ std::vector<ErrorLine> error_lines(std::string_view errors) {
   return found;
 }
 
-bool is_beyond_repair(const ErrorLine& error) {
-  return error.text.starts_with("use of undeclared identifier") || error.text.starts_with("unknown type name") ||
-         error.text.starts_with("expected ");
+bool is_beyond_repair(std::string_view text) {
+  return text.starts_with("use of undeclared identifier") || text.starts_with("unknown type name") || text.starts_with("expected ");
 }
 
 }  // namespace assay::metal::compile

@@ -17,6 +17,6 @@ struct ErrorLine {
 [[nodiscard]] std::vector<ErrorLine> error_lines(std::string_view errors);
 
 // Whether neither another rendering nor a repair can be what such an error lacks: a name that nothing declares, or text that is no program.
-[[nodiscard]] bool is_beyond_repair(const ErrorLine& error);
+[[nodiscard]] bool is_beyond_repair(std::string_view text);
 
 }  // namespace assay::metal::compile

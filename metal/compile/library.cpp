@@ -229,7 +229,8 @@ struct Library::Impl {
       const auto own = std::ranges::find_if(lines, [&](const auto& error) { return part.contains(error.file, error.line); });
       if (own == lines.end()) continue;
       const std::lock_guard lock(mutex);
-      left_out.emplace(LeftOutPart{part.name, part.file, part.line, std::string(own->whole), part.is_kernel});
+      left_out.try_emplace({part.file, part.line, part.name},
+                           LeftOutPart{part.name, part.file, part.line, std::string(own->whole), part.is_kernel});
     }
   }
 
@@ -238,7 +239,7 @@ struct Library::Impl {
     const std::vector<compile::ErrorLine> lines = compile::error_lines(errors);
     const std::optional<translate::Part> body = translation.body_of(kernel);
     return body && !lines.empty() && std::ranges::all_of(lines, [&](const compile::ErrorLine& error) {
-             return compile::is_beyond_repair(error) && body->contains(error.file, error.line);
+             return compile::is_beyond_repair(error.text) && body->contains(error.file, error.line);
            });
   }
 
@@ -290,12 +291,7 @@ struct Library::Impl {
   mutable std::mutex mutex;
   mutable std::map<std::pair<PipelineDescriptor, Instrumentation>, std::shared_ptr<Slot>> slots;
   mutable std::map<std::pair<PipelineDescriptor, compile::PtxOptions>, compile::PtxKernel> ptx;
-  struct ByPlace {
-    bool operator()(const LeftOutPart& one, const LeftOutPart& other) const {
-      return std::tie(one.file, one.line, one.name) < std::tie(other.file, other.line, other.name);
-    }
-  };
-  mutable std::set<LeftOutPart, ByPlace> left_out;
+  mutable std::map<std::tuple<std::string, std::uint32_t, std::string>, LeftOutPart> left_out;  // by place and name
   mutable std::optional<CompileLimitExceeded> given_up;  // stands for all functions: a run must not wait for each of them
 };
 
@@ -338,8 +334,20 @@ const std::vector<FunctionDeclaration>& Library::functions() const { return impl
 const std::vector<FunctionConstantDeclaration>& Library::function_constants() const { return impl_->constants; }
 const std::vector<RefusedFunction>& Library::refused() const { return impl_->refused; }
 std::vector<LeftOutPart> Library::left_out() const {
-  const std::lock_guard lock(impl_->mutex);
-  return {impl_->left_out.begin(), impl_->left_out.end()};
+  std::set<std::string> asked;
+  std::vector<LeftOutPart> parts;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    for (const auto& [key, slot] : impl_->slots) asked.insert(key.first.function);
+    for (const auto& [place, part] : impl_->left_out) parts.push_back(part);
+  }
+  const auto& kernels = impl_->translation.kernels();
+  if (std::ranges::all_of(kernels, [&](const auto& one) { return one.last_body_token == 0 || asked.contains(one.host_name); }))
+    return parts;
+  for (const auto& [kernel, error] : compile::broken_kernels(impl_->compiler, impl_->translation)) {
+    if (!asked.contains(kernel->host_name)) parts.push_back({kernel->host_name, kernel->file, kernel->line, error, true});
+  }
+  return parts;
 }
 const std::vector<SourceNote>& Library::notes() const { return impl_->notes; }
 const std::vector<std::filesystem::path>& Library::files() const { return impl_->files; }

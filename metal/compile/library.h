@@ -108,7 +108,8 @@ class Library {
   [[nodiscard]] const std::vector<FunctionConstantDeclaration>& function_constants() const;
   // Kernel functions that cannot be translated, with the reason. pipeline() throws a CompileError with that reason.
   [[nodiscard]] const std::vector<RefusedFunction>& refused() const;
-  // What the pipelines compiled so far were made without, in the order of places. Metal's compiler refuses a file for any such part.
+  // What the pipelines compiled so far were made without, in the order of places, then kernels that no pipeline was asked of. Metal's
+  // compiler refuses a file for any such part. Of templates of kernels, only what is wrong in all instances is found.
   [[nodiscard]] std::vector<LeftOutPart> left_out() const;
   [[nodiscard]] const std::vector<SourceNote>& notes() const;
   [[nodiscard]] bool has_function(std::string_view function) const;

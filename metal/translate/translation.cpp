@@ -132,7 +132,8 @@ TokenStream Translation::edited(const Kernel* kernel, const std::map<std::uint32
   }
   // The bodies of other kernels may need constants that this pipeline does not set.
   for (const auto& other : kernels_) {
-    if (&other != kernel && other.last_body_token != 0) blank(stream, other.first_body_token, other.last_body_token, ";");
+    if (&other != kernel && other.last_body_token != 0 && !rendering.has_other_kernels)
+      blank(stream, other.first_body_token, other.last_body_token, ";");
   }
   for (const auto number : rendering.repairs.bodies) {
     const auto& body = bodies_[number];
@@ -273,6 +274,10 @@ std::vector<Part> Translation::left_out(const Repairs& repairs) const {
     parts.push_back(part_at(first, first, last));
   }
   return parts;
+}
+
+std::string Translation::place_text(std::size_t token) const {
+  return fmt::format("{}:{}", stream_.files[stream_.tokens[token].file], stream_.tokens[token].line);
 }
 
 std::optional<Part> Translation::body_of(const Kernel& kernel) const {

@@ -129,6 +129,7 @@ class Translation {
   struct Rendering {
     ThreadSpace spaces = ThreadSpace::exact;
     Repairs repairs;
+    bool has_other_kernels = false;  // with their bodies, for a probe: they may need constants that have no value
   };
   [[nodiscard]] std::string render(const Kernel& kernel, const std::map<std::uint32_t, FunctionConstant>& constants,
                                    const Rendering& rendering) const;
@@ -156,6 +157,8 @@ class Translation {
   // Restores the declarations whose names the kernel reaches. Without a specialisation, an overload or a name that hides another one,
   // the kernel would find a different declaration and mean something else.
   void keep_reached(const Kernel& kernel, Repairs& repairs) const;
+  // "<file>:<line>" of a token.
+  [[nodiscard]] std::string place_text(std::size_t token) const;
   // What these repairs leave out.
   [[nodiscard]] std::vector<Part> left_out(const Repairs& repairs) const;
   // The function that is the kernel, or the template of which it is an instance; nullopt if several have its name.

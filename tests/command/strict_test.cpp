@@ -148,8 +148,9 @@ TEST_F(CliStrict, APartThatDoesNotCompileIsSaidAndFails) {
     EXPECT_THAT(plain.output, HasSubstr(text));
   const Outcome strict = run(kernel, " --strict", cases);
   EXPECT_EQ(strict.status, 1) << strict.output;
-  EXPECT_THAT(strict.output, HasSubstr("strict: 2 parts of the kernel under test do not compile, which counts as a failure"));
-  EXPECT_THAT(run(described(source_of("fwht_v1"), ""), " --strict", cases).output, Not(HasSubstr("not compile")));
+  EXPECT_THAT(strict.output, HasSubstr("strict: the kernel under test has 2 parts that no compiler accepts, which counts as a failure"));
+  EXPECT_THAT(run(described(source_of("fwht_v1"), ""), " --strict", cases).output,
+              AllOf(Not(HasSubstr("not compile")), Not(HasSubstr("no compiler"))));
 }
 
 TEST_F(CliStrict, ADescriptionNamesNothingOutsideOfItsFolder) {

@@ -69,6 +69,14 @@ TEST(SharedByFailures, IsInEveryReport) {
   EXPECT_FALSE(nlohmann::json::parse(reports::run_json(some_run(), some_cases())).contains("shared_by_failures"));
 }
 
+TEST(SharedByFailures, ALedgerOfManyAxesTakesNoTime) {
+  std::vector<harness::CaseRecord> cases = cases_where([](const harness::CaseRecord&, auto dim, auto) { return dim == 512; });
+  for (harness::CaseRecord& one : cases) {
+    for (int i = 0; i < 200; ++i) one.axes.emplace_back(fmt::format("axis{}", i), i);
+  }
+  EXPECT_THAT(reports::shared_by_failures(cases), IsEmpty());
+}
+
 TEST(SharedByFailures, WordsOfARunAreNoMarkup) {
   std::vector<harness::CaseRecord> cases = cases_where([](const harness::CaseRecord&, auto dim, auto) { return dim == 512; });
   for (harness::CaseRecord& one : cases) one.variant = kHostile;
