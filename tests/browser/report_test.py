@@ -276,7 +276,7 @@ def check_against(page):
     summary = page.evaluate("document.querySelector('#against-content p').textContent")
     check("its summary is first", summary.startswith("255 cases in both: 96 broke, 1 healed, 0 changed otherwise, 51 drifted"))
     row = page.evaluate("[...document.querySelector('#against table tbody tr').cells].slice(1).map((c) => c.textContent)")
-    check("a case has both verdicts and figures", row, ["passed", "failed", "0.5", "50", "\u00d7 100", ""])
+    check("a case has both verdicts and figures", row, ["passed", "failed", "0.5", "50", "100 times", ""])
     page.evaluate("document.querySelector('#against button').click()")
     check("and is found in the table of cases", shown(page), 96)
     page.evaluate("document.getElementById('filter-reset').click()")

@@ -205,7 +205,7 @@ TEST_F(TriageCommand, WhatIsSavedMeanwhileIsNotMixedWithWhatFailed) {
   const std::string mine = replaced_once(independent_kernel(), "o[i] / state.s", "o[i]");
   const std::string file = write("#include \"part.h\"\n" + mine);
   const std::string output = (folder_ / "output").string();
-  for (const std::string saved : {file, write("\n", "part.h")}) {
+  for (const std::string& saved : {file, write("\n", "part.h")}) {
     std::filesystem::remove(output);
     const std::string run = "'" + std::string(ASSAY_BINARY_DIR) +
                             "/bin/assay' run kernel/d256/h1x1/kv33c33/ring0/nomask/nwg1/gauss/s1 --triage --ledger none --family tq4 "
