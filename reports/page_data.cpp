@@ -104,12 +104,13 @@ Json place_of_case(const CaseRecord& record) {
   return nullptr;
 }
 
-Json hazards_json(std::span<const metal::Hazard> hazards) {
-  return json_list(hazards, [](const metal::Hazard& hazard) {
+Json hazards_json(std::span<const metal::Hazard> hazards, const CaseRecord& record, const SourceFiles* files) {
+  return json_list(hazards, [&](const metal::Hazard& hazard) {
     Json places = Json::array();
     if (hazard.first.line != 0 && !hazard.lacks_line) places.push_back(place_json(hazard.first));
     if (hazard.second && *hazard.second != hazard.first) places.push_back(place_json(*hazard.second));
-    return Json{harness::hazard_text(hazard), hazard.count, std::move(places)};
+    const std::string text = harness::hazard_text(hazard);
+    return Json{files == nullptr ? text : files->shortened(text, record), hazard.count, std::move(places)};
   });
 }
 
@@ -253,7 +254,7 @@ std::string page_data(const harness::RunRecord& run, std::span<const CaseRecord>
   return page_text(json);
 }
 
-std::string page_details(std::span<const CaseRecord> cases, const Histories* histories) {
+std::string page_details(std::span<const CaseRecord> cases, const Histories* histories, const SourceFiles* files) {
   Json json = Json::array();
   for (const CaseRecord& record : cases) {
     const harness::Judgement& judgement = record.judgement;
@@ -280,8 +281,8 @@ std::string page_details(std::span<const CaseRecord> cases, const Histories* his
     for (const harness::WorstElement& worst : has_list ? std::span(judgement.worst) : std::span<const harness::WorstElement>())
       details["worst"].push_back({worst.index, page_number(worst.expected), page_number(worst.actual), page_rounded(worst.bound),
                                   page_number(worst.ratio), static_cast<int>(worst.fault)});
-    if (!record.hazards.empty()) details["hazards"] = hazards_json(record.hazards);
-    if (!record.remarks.empty()) details["remarks"] = hazards_json(record.remarks);
+    if (!record.hazards.empty()) details["hazards"] = hazards_json(record.hazards, record, files);
+    if (!record.remarks.empty()) details["remarks"] = hazards_json(record.remarks, record, files);
     for (const harness::StageVerdict& stage : record.stages)
       details["stages"].push_back({stage.name, stage.is_judged, stage.passed, harness::reason_of(stage), stage.judgement.compared,
                                    page_number(stage.judgement.max_ratio)});

@@ -16,6 +16,7 @@
 namespace assay::reports {
 
 class Histories;
+class SourceFiles;
 
 // What the page says of other runs: null, nothing.
 struct PageOthers {
@@ -41,6 +42,7 @@ inline constexpr std::size_t kDetailsPerPart = 256;
 
 // [{"figures": {...}, "schedules", "digest", "row_length", "worst"?: [[element, expected, actual, bound, ratio, fault]],
 //   "hazards"?, "remarks"?: [[text, count, [[file, line], ...]]], "stages"?, "known"?, "past"?}], one per case.
-[[nodiscard]] std::string page_details(std::span<const harness::CaseRecord> cases, const Histories* histories = nullptr);
+[[nodiscard]] std::string page_details(std::span<const harness::CaseRecord> cases, const Histories* histories = nullptr,
+                                       const SourceFiles* files = nullptr);
 
 }  // namespace assay::reports

@@ -212,7 +212,7 @@ TEST_F(TriageCommand, WhatIsSavedMeanwhileIsNotMixedWithWhatFailed) {
                             "--set tile=32 --set temperature=1 --kernel '" +
                             file + "' > '" + output + "' 2>&1 &";
     // The line comes when the run has ended.
-    const Outcome outcome = run_command(run + " while kill -0 $! && ! grep -q 'triage of' '" + output + "'; do sleep 0.02; done; " +
+    const Outcome outcome = run_command(run + " while kill -0 $! && ! grep -qs 'triage of' '" + output + "'; do sleep 0.02; done; " +
                                         "echo '// saved' >> '" + saved + "'; wait $!; status=$?; cat '" + output + "'; exit $status");
     EXPECT_EQ(outcome.status, 1) << outcome.output;
     EXPECT_THAT(outcome.output,
