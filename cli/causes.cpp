@@ -14,6 +14,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/counted.h"
+#include "base/text.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
 #include "families/registry.h"
@@ -41,6 +43,15 @@ std::vector<std::filesystem::path> relatives_of(const std::string& family) {
   return files;
 }
 
+// Cases ran with the text that was compiled, and lines and edits are those of the text on disk.
+void require_unchanged(const KernelTexts& texts, const std::string& variant) {
+  const std::filesystem::path changed = texts.changed(variant);
+  if (!changed.empty())
+    throw harness::SourceChanged(
+        fmt::format("{} was saved while {} was triaged: what was found is about two versions of it and is discarded; run it again",
+                    base::on_one_line(changed.string()), variant));
+}
+
 // Nobody has to wait for the lines to know the rest.
 void say_first_answer(const harness::Finding& finding, double repair_seconds, std::chrono::steady_clock::time_point start) {
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
@@ -65,8 +76,12 @@ void find_causes(const TriageSetting& setting, const std::vector<harness::Verdic
     std::vector<harness::Verdict> of_variant;
     std::ranges::copy_if(failures, std::back_inserter(of_variant),
                          [&](const harness::Verdict& verdict) { return verdict.test_case.variant == variant; });
-    harness::Laboratory laboratory(
-        {.catalogue = setting.workspace.catalogue, .variant = variant, .workbench = setting.bench, .run = setting.running});
+    const auto check_source = [&] { require_unchanged(setting.workspace.texts, variant); };
+    harness::Laboratory laboratory({.catalogue = setting.workspace.catalogue,
+                                    .variant = variant,
+                                    .workbench = setting.bench,
+                                    .run = setting.running,
+                                    .check_source = check_source});
     harness::TriageOptions limits = setting.limits;
     limits.against = given_files(setting.against);
     limits.relatives = relatives_of(laboratory.variant().family);
@@ -80,6 +95,7 @@ void find_causes(const TriageSetting& setting, const std::vector<harness::Verdic
     page.subject = fmt::format("{} ({})", variant, laboratory.variant().source.string());
     page.source_file = laboratory.variant().source.string();
     page.source_text = kernels::read_text(laboratory.variant().source);
+    check_source();
     page.failing = of_variant.size();
     page.selected = static_cast<std::size_t>(std::ranges::count(setting.workspace.selection.cases, variant, &harness::Case::variant));
     page.replay = [&options = setting.options](const std::string& name) { return replay_line(options, name); };
@@ -105,18 +121,25 @@ std::vector<harness::FindingRecord> causes_of_run(const Options& options, const 
   }
   std::vector<harness::FindingRecord> records;
   if (verdicts.empty() || interrupt.stop()) return records;
-  say("triage of {} failing case{} ...\n", verdicts.size(), verdicts.size() == 1 ? "" : "s");
+  say("triage of {} ...\n", base::counted(verdicts.size(), "failing case"));
   std::fflush(stdout);
   const harness::WorkbenchOptions bench = workbench_options(options, workspace);
-  find_causes({.options = options, .workspace = workspace, .bench = bench, .running = whole, .against = {}, .limits = {}}, verdicts,
-              interrupt, [&](const reports::TriagedVariant& found) {
-                for (const harness::Finding& finding : found.findings) {
-                  const harness::FindingRecord& record = records.emplace_back(reports::record_of(found.page, finding));
-                  say("cause: {}: {} of {} failing cases of {}{}; the smallest: {}\n", reports::headline_of(record), record.cases.size(),
-                      record.failing, record.variant, record.diff.empty() ? "" : ", repaired by a change that reports show", record.replay);
-                }
-                std::fflush(stdout);
-              });
+  const auto keep = [&](const reports::TriagedVariant& found) {
+    for (const harness::Finding& finding : found.findings) {
+      const harness::FindingRecord& record = records.emplace_back(reports::record_of(found.page, finding));
+      say("cause: {}: {} of {} of {}{}; the smallest: {}\n", reports::headline_of(record), record.cases.size(),
+          base::counted(record.failing, "failing case"), record.variant,
+          record.diff.empty() ? "" : ", repaired by a change that reports show", record.replay);
+    }
+    std::fflush(stdout);
+  };
+  try {
+    find_causes({.options = options, .workspace = workspace, .bench = bench, .running = whole, .against = {}, .limits = {}}, verdicts,
+                interrupt, keep);
+  } catch (const harness::SourceChanged& changed) {
+    // The verdicts of the run stay.
+    say(stderr, "assay: {}\n", changed.what());
+  }
   return records;
 }
 

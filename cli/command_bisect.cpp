@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/command.h"
+#include "base/counted.h"
 #include "base/sandbox.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -210,7 +211,7 @@ class Bisection {
       ++cases;
       if (record.status && !harness::is_success(*record.status)) failed.push_back(record.name);
     }
-    return fmt::format("{} of {} cases failed", failed.size(), cases);
+    return fmt::format("{} of {} failed", failed.size(), base::counted(cases, "case"));
   }
 
   static std::string last_lines(const std::string& text) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -73,6 +74,18 @@ std::vector<metal::FunctionDeclaration> chosen(const metal::Library& library, co
   return functions;
 }
 
+// Metal's compiler refuses the file for what no function needs, too. A template of kernels has failed with those that are made of it.
+std::vector<metal::RefusedFunction> left_out_of(const metal::Library& library, const reports::CompiledLibrary& compiled) {
+  std::vector<metal::RefusedFunction> parts;
+  for (const metal::LeftOutPart& part : library.left_out()) {
+    const bool is_listed = part.is_kernel && std::ranges::any_of(compiled.functions, [&](const harness::InspectedFunction& function) {
+                             return function.declaration.name == part.name || function.refusal.find(part.reason) != std::string::npos;
+                           });
+    if (!is_listed) parts.push_back({part.name, part.file, part.line, part.reason});
+  }
+  return parts;
+}
+
 reports::CompiledLibrary compile_library(const metal::Library& library, const CompileOptions& options) {
   reports::CompiledLibrary result;
   result.constants = library.function_constants();
@@ -93,6 +106,7 @@ reports::CompiledLibrary compile_library(const metal::Library& library, const Co
   }
   result.functions = harness::inspect_functions(library, functions, given, job_count(options.common));
   result.families = harness::fit_families(library);
+  if (options.functions.empty()) std::ranges::move(left_out_of(library, result), std::back_inserter(result.refused));
   return result;
 }
 

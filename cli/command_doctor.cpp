@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/processors.h"
 #include "base/sandbox.h"
 #include "base/user_key.h"
@@ -127,7 +128,7 @@ std::string check_ledger() {
   const fs::path file = harness::Ledger::default_file();
   if (!fs::exists(file)) return fmt::format("{}: the first run will create it; SQLite {}", file.string(), harness::sqlite_version());
   const harness::Ledger ledger = harness::Ledger::open_existing(file);
-  return fmt::format("{}: {} runs, {:.1f} MB; SQLite {}", file.string(), ledger.runs().size(),
+  return fmt::format("{}: {}, {:.1f} MB; SQLite {}", file.string(), base::counted(ledger.runs().size(), "run"),
                      static_cast<double>(fs::file_size(file)) / kMegabyte, harness::sqlite_version());
 }
 

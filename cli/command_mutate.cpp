@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/program_build.h"
 #include "cli/commands.h"
 #include "cli/files.h"
@@ -139,7 +140,7 @@ int mutate(const MutateOptions& options) {
   const std::vector<harness::Mutant> mutants = choose(options, all);
   if (options.list) {
     for (const harness::Mutant& mutant : mutants) say("{}\n", diff_hunk(source, mutant));
-    say("{} mutants\n", mutants.size());
+    say("{}\n", base::counted(mutants.size(), "mutant"));
     return kExitPassed;
   }
   if (mutants.empty()) throw std::invalid_argument(fmt::format("{} contains nothing to mutate", source.name()));

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/sandbox.h"
 #include "base/text.h"
 #include "cli/causes.h"
@@ -22,6 +23,7 @@
 #include "cli/files.h"
 #include "cli/interrupt.h"
 #include "cli/last_failed.h"
+#include "cli/left_out.h"
 #include "cli/options.h"
 #include "cli/recording.h"
 #include "cli/report_files.h"
@@ -105,8 +107,8 @@ void add_misfits(std::vector<std::string>& notes, std::span<const harness::Case>
   }
   for (const auto& [kind, misfits] : found) {
     notes.push_back(fmt::format(
-        "{} of {} cases are skipped, the first because of {}; use [limits] in variant.toml to exclude cases that a kernel does not support",
-        misfits.cases, cases.size(), misfits.first));
+        "{} of {} skipped, the first because of {}; use [limits] in variant.toml to exclude cases that a kernel does not support",
+        misfits.cases, base::counted(cases.size(), "case") + (misfits.cases == 1 ? " is" : " are"), misfits.first));
   }
 }
 
@@ -192,6 +194,7 @@ int prepare_and_run(const Options& options, const std::vector<std::string>& word
   if (options.estimate) return print_estimate(options, words);
   const InterruptGuard interrupt;
   Workspace workspace = open_workspace(options);
+  if (options.triage) workspace.texts = KernelTexts(workspace.catalogue);
   select(workspace, options, words);
   take_last_failed(workspace, options);
   const std::vector<harness::Case>& cases = workspace.selection.cases;
@@ -250,6 +253,9 @@ std::vector<std::string> run_notes(const Options& options, const Workspace& work
     for (const auto& [key, reason] : prepared.absent)
       notes.push_back(fmt::format("cases of {} are skipped: {}", key, harness::text_of(reason)));
   }
+  // Ours are compiled as a whole by our tests.
+  if (!workspace.user_variant.empty() || is_strict(options))
+    std::ranges::move(left_out_of(workbench, workspace.user_variant), std::back_inserter(notes));
   note_missing_code(workbench, notes);
   add_misfits(notes, workspace.selection.cases, workbench);
   if (std::ranges::find(workspace.selection.suites, harness::Suite::gate) != workspace.selection.suites.end()) {
@@ -260,7 +266,9 @@ std::vector<std::string> run_notes(const Options& options, const Workspace& work
     }
   }
   if (workspace.selection.left_out != 0) {
-    notes.push_back(fmt::format("{} cases are outside of [limits] and were not selected", workspace.selection.left_out));
+    const bool is_one = workspace.selection.left_out == 1;
+    notes.push_back(fmt::format("{} {} outside of [limits] and {} not selected", base::counted(workspace.selection.left_out, "case"),
+                                is_one ? "is" : "are", is_one ? "was" : "were"));
   }
   add_idle_findings(notes, workspace, workbench);
   add_idle_claims(notes, workspace, workbench);
@@ -278,7 +286,8 @@ int run_prepared(const Options& options, const Workspace& workspace, const harne
   Recording recording(options, workspace.selection, workbench, notes);
   const std::vector<harness::Case> missing = recording.missing(cases);
   if (recording.recorded_before() != 0) {
-    say("resumed: {} of {} cases already have a verdict\n", recording.recorded_before(), cases.size());
+    say("resumed: {} of {} already {} a verdict\n", recording.recorded_before(), base::counted(cases.size(), "case"),
+        recording.recorded_before() == 1 ? "has" : "have");
     std::fflush(stdout);
   }
   harness::Summary summary;
@@ -308,7 +317,12 @@ int run_prepared(const Options& options, const Workspace& workspace, const harne
     recording.record_findings(
         causes_of_run(options, workspace, workbench, running, failing_names(records), std::move(failures), interrupt));
   const std::size_t skips = is_strict(options) ? count_untrusted_skips(records) : 0;
-  if (skips != 0) say("strict: {} cases were skipped for what the kernel under test lacks, which counts as a failure\n", skips);
+  if (skips != 0)
+    say("strict: {} {} skipped for what the kernel under test lacks, which counts as a failure\n", base::counted(skips, "case"),
+        skips == 1 ? "was" : "were");
+  const std::size_t left_out = is_strict(options) ? left_out_of(workbench, workspace.user_variant).size() : 0;
+  if (left_out != 0)
+    say("strict: the kernel under test has {} that no compiler accepts, which counts as a failure\n", base::counted(left_out, "part"));
   // Printed last, so that truncated test logs include it.
   if (const std::string replay = recording.first_replay(); !replay.empty())
     say("{}: {}\n", options.executed_on.empty() ? "first failure again" : "first failure on the simulator", replay);
@@ -318,7 +332,7 @@ int run_prepared(const Options& options, const Workspace& workspace, const harne
   const std::string damage = recording.damage();
   if (!damage.empty()) say(stderr, "assay: {}\n", damage);
   if (const int status = exit_status(summary); status != kExitPassed) return status;
-  if (skips != 0) return kExitFailed;
+  if (skips != 0 || left_out != 0) return kExitFailed;
   if (!damage.empty()) return kExitUsage;
   if (interrupt.stop()) return kExitInterrupted;
   if (has_other_bits) return kExitFailed;

@@ -156,6 +156,7 @@ int triage(const TriageCommand& asked) {
   command.options = with_strict_policy(command.options);
   Options& options = command.options;
   Workspace workspace = open_workspace(options);
+  workspace.texts = KernelTexts(workspace.catalogue);
   select(workspace, options, options.words);
   if (recorded) workspace.notes.emplace_back("the cases that did not pass in the recorded run were run again");
   harness::RunOptions running = run_options(options);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/counted.h"
 #include "cli/device.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
@@ -263,7 +264,7 @@ std::string describe_everything(const Verdict& verdict, const Options& options) 
   }
   text += hazards_of(verdict);
   for (const metal::Hazard& remark : verdict.remarks)
-    text += fmt::format("  remark: {} ({} times)\n", harness::hazard_text(remark), remark.count);
+    text += fmt::format("  remark: {} ({})\n", harness::hazard_text(remark), base::counted(remark.count, "time"));
   text += stages_of(verdict, false);
   text += fmt::format("  replay: {}\n", replay_line(options, name, verdict.schedules));
   text += fmt::format("  {}\n", executed_text(options));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "cli/say.h"
 #include "cli/workspace.h"
 #include "harness/cases/effort.h"
@@ -32,10 +33,11 @@ std::string under_policy(const Options& options) {
 void say_effort(const Options& options, const harness::Selection& selection, double least) {
   if (selection.seconds < least) return;
   const std::string own = processor_time(harness::expected_seconds(selection.cases));
-  const std::string all = selection.shard.count == 1 ? ""
-                                                     : fmt::format("; all {} shards: {} cases, {}", selection.shard.count,
-                                                                   selection.selected, processor_time(selection.seconds));
-  say("estimate: {} cases, {}{}{}\n", selection.cases.size(), own, all, under_policy(options));
+  const std::string all = selection.shard.count == 1
+                              ? ""
+                              : fmt::format("; all {} shards: {}, {}", selection.shard.count, base::counted(selection.selected, "case"),
+                                            processor_time(selection.seconds));
+  say("estimate: {}, {}{}{}\n", base::counted(selection.cases.size(), "case"), own, all, under_policy(options));
 }
 
 int print_estimate(const Options& options, const std::vector<std::string>& words) {
@@ -44,9 +46,11 @@ int print_estimate(const Options& options, const std::vector<std::string>& words
   Workspace workspace = open_workspace(small);
   select(workspace, small, words);
   const harness::Selection& selection = workspace.selection;
-  say("{} cases: {}, without compilation{}\n", selection.selected, processor_time(selection.seconds), under_policy(options));
+  say("{}: {}, without compilation{}\n", base::counted(selection.selected, "case"), processor_time(selection.seconds),
+      under_policy(options));
   if (!options.shard.empty())
-    say("shard {}: {} cases, {}\n", options.shard, selection.cases.size(), processor_time(harness::expected_seconds(selection.cases)));
+    say("shard {}: {}, {}\n", options.shard, base::counted(selection.cases.size(), "case"),
+        processor_time(harness::expected_seconds(selection.cases)));
   const auto shards =
       std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(selection.seconds / kJobSeconds)), 1, harness::kMostShards);
   if (shards > 1) say("suggestion: {} shards of about {} each\n", shards, processor_time(selection.seconds / static_cast<double>(shards)));

@@ -6,7 +6,8 @@
 
 namespace assay::cli {
 
-// Replaces the file by a document: printable(text). Throws std::invalid_argument with the reason if it cannot be written.
+// Replaces the file by a document: printable(text). Throws std::invalid_argument with the reason if it cannot be written, and for "-": the
+// standard output of commands that write files has lines for people.
 void write_file(const std::filesystem::path& file, const std::string& text);
 
 // The same with printable_annotations(text).

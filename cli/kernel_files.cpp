@@ -25,13 +25,6 @@ constexpr std::uintmax_t kLargestSource = std::uintmax_t{16} << 20;
 
 fs::path absolute_path(const fs::path& path) { return fs::absolute(path).lexically_normal(); }
 
-std::string text_of(const fs::path& file) {
-  std::error_code absent;
-  // A pipe would have to be waited for.
-  if (!fs::is_regular_file(file, absent) || fs::file_size(file, absent) > kLargestSource || absent) return {};
-  return base::read_file(file).value_or("");
-}
-
 // Collects files, and what they include.
 class Collection {
  public:
@@ -48,7 +41,7 @@ class Collection {
       const fs::path file = std::move(open.back());
       open.pop_back();
       if (!files_.insert(file).second) continue;
-      const std::string text = text_of(file);
+      const std::string text = text_of_kernel_file(file);
       for (const std::string_view line : base::lines_of(text)) {
         if (const auto include = metal::include_of(line)) add_candidates(file, *include, open);
       }
@@ -105,21 +98,36 @@ void add_reference(Collection& files, const kernels::CustomDescription& custom) 
 
 }  // namespace
 
+std::string text_of_kernel_file(const fs::path& file) {
+  std::error_code absent;
+  // A pipe would have to be waited for.
+  if (!fs::is_regular_file(file, absent) || fs::file_size(file, absent) > kLargestSource || absent) return {};
+  return base::read_file(file).value_or("");
+}
+
+std::set<fs::path> kernel_files(const kernels::Variant& variant) {
+  Collection files(variant.compile.include_directories);
+  for (const fs::path& source : variant.translation_unit()) files.add_source(source);
+  if (variant.custom) add_reference(files, *variant.custom);
+  if (!variant.description.empty()) files.add(variant.description);
+  return files.take();
+}
+
 std::set<fs::path> kernel_files(const Options& options) {
-  std::vector<fs::path> include_directories(options.includes.begin(), options.includes.end());
+  const std::vector<fs::path> include_directories(options.includes.begin(), options.includes.end());
   try {
-    const kernels::Variant variant = kernels::variant_from_path(options.kernel, options.family, families::contracts());
-    include_directories.insert(include_directories.end(), variant.compile.include_directories.begin(),
-                               variant.compile.include_directories.end());
-    Collection files(std::move(include_directories));
+    kernels::Variant variant = kernels::variant_from_path(options.kernel, options.family, families::contracts());
+    variant.compile.include_directories.insert(variant.compile.include_directories.begin(), include_directories.begin(),
+                                               include_directories.end());
+    std::set<fs::path> of_variant = kernel_files(variant);
+    Collection files({});
     for (const std::string& fixture : options.fixtures) files.add(fixture);
-    for (const fs::path& source : variant.translation_unit()) files.add_source(source);
-    if (variant.custom) add_reference(files, *variant.custom);
     add_named(files, options.kernel);
-    return files.take();
+    of_variant.merge(files.take());
+    return of_variant;
   } catch (const std::exception&) {
     // Whoever runs the cases says what is wrong.
-    Collection files(std::vector<fs::path>(options.includes.begin(), options.includes.end()));
+    Collection files(include_directories);
     add_named(files, options.kernel);
     return files.take();
   }

@@ -3,8 +3,10 @@
 
 #include <filesystem>
 #include <set>
+#include <string>
 
 #include "cli/options.h"
+#include "kernels/variant.h"
 
 namespace assay::cli {
 
@@ -13,5 +15,10 @@ namespace assay::cli {
 // Conditions of the preprocessor are ignored, so these may be more files than the compiler reads. A file that cannot be read has no
 // includes, and while a variant.toml is invalid, only the files that --kernel itself names are known.
 [[nodiscard]] std::set<std::filesystem::path> kernel_files(const Options& options);
+// The same for a variant with its compile settings, without fixture files.
+[[nodiscard]] std::set<std::filesystem::path> kernel_files(const kernels::Variant& variant);
+
+// The text of a file as this looks for includes in it; empty for what is no regular file, or a huge one.
+[[nodiscard]] std::string text_of_kernel_file(const std::filesystem::path& file);
 
 }  // namespace assay::cli

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "harness/cases/selection.h"
 #include "harness/ledger/ledger.h"
 
@@ -77,7 +78,9 @@ void take_last_failed(Workspace& workspace, const Options& options) {
   harness::Selection& selection = workspace.selection;
   const Past past = past_of(selection, options);
   const auto has_failed = [&](const harness::Case& test_case) { return past.failed.contains(harness::format_case(test_case)); };
-  std::string sentence = fmt::format("{}: {} of {} cases failed when they last ran", name, past.failed.size(), selection.cases.size());
+  const std::size_t cases = selection.cases.size();
+  std::string sentence = fmt::format("{}: {} of {} failed when {} last ran", name, past.failed.size(), base::counted(cases, "case"),
+                                     cases == 1 ? "it" : "they");
   if (past.known == 0) sentence = fmt::format("{}: the ledger has no verdict on these cases with the same options", name);
   if (past.failed.empty()) {
     sentence += ", so all of them run";

@@ -96,7 +96,10 @@ int refuse_arguments(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream complaint;
   const int status = app.exit(error, output, complaint);
   put(stdout, output.str());
-  if (status != 0) complain("assay: " + complaint.str() + meant_options(app));
+  // Behind what is wrong, and before the general advice.
+  std::string text = complaint.str();
+  text.insert(std::min(text.find("Run with --help"), text.size()), meant_options(app));
+  if (status != 0) complain("assay: " + text);
   return status == 0 ? finish_output(kExitPassed) : kExitUsage;
 }
 

@@ -127,7 +127,9 @@ kernels::Variant user_kernel(const Options& options, const std::string& family, 
     } catch (const metal::Error& error) {
       hint = error.what();
     }
-    throw kernels::VariantError(fmt::format("{}; {}", unknown.what(), hint));
+    std::vector<std::string_view> names;
+    for (const families::Family& one : families::all_families()) names.push_back(one.name());
+    throw kernels::VariantError(fmt::format("{} ({}); {}", unknown.what(), fmt::join(names, ", "), hint));
   }
 }
 

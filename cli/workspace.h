@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/kernel_texts.h"
 #include "cli/options.h"
 #include "harness/cases/selection.h"
 #include "harness/prepare/workbench.h"
@@ -27,6 +28,7 @@ struct Workspace {
   std::string replaced_note;                // notes that it replaces one of ours, also in `notes`; else empty
   std::vector<harness::Case> captured;      // cases of the --fixture files, without a variant
   harness::Selection selection;
+  KernelTexts texts;               // of the catalogue before it was compiled; only for commands that triage
   std::vector<std::string> notes;  // notes to print before anything runs
 };
 

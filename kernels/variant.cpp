@@ -543,8 +543,7 @@ Variant variant_from_path(const fs::path& path, std::string_view family, Contrac
       const std::vector<fs::path> sources = variant.translation_unit();
       if (std::ranges::any_of(sources, [&](const fs::path& source) { return fs::equivalent(source, file); })) return variant;
     }
-    throw FamilyUnknown(fmt::format("'{}' has no variant.toml; pass the family that it implements with --family ({})", path.string(),
-                                    fmt::join(names_of(contracts), ", ")));
+    throw FamilyUnknown(fmt::format("'{}' has no variant.toml; pass the family that it implements with --family", path.string()));
   }
   Variant variant;
   variant.name = file.stem().string();

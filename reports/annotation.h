@@ -38,7 +38,8 @@ struct Annotation {
 [[nodiscard]] std::vector<Annotation> annotations_of(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases,
                                                      const SourceRoot& root);
 
-// Every error once, with the functions that it concerns; its notes are related places. And remarks about the source.
+// The first error of every line, with the functions that it concerns; its notes are related places, its message has the other errors of
+// the line. And remarks about the source.
 [[nodiscard]] std::vector<Annotation> annotations_of(const Compilation& compilation, const SourceRoot& root);
 
 // The findings of `assay triage`.

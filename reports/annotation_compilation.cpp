@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "reports/annotation.h"
@@ -48,7 +49,16 @@ Annotation error_annotation(const CompilationError& it, const Compilation& compi
 
 std::vector<Annotation> annotations_of(const Compilation& compilation, const SourceRoot& root) {
   std::vector<Annotation> annotations;
-  for (const CompilationError& it : errors_of(compilation)) annotations.push_back(error_annotation(it, compilation, root));
+  // What clang says of a line behind the first error is mostly a consequence of it.
+  std::map<std::pair<std::string, std::uint32_t>, std::size_t> by_line;
+  for (const CompilationError& it : errors_of(compilation)) {
+    Annotation next = error_annotation(it, compilation, root);
+    const auto [first, is_new] = by_line.try_emplace({next.place.file, next.place.line}, annotations.size());
+    if (is_new || next.place.line == 0)
+      annotations.push_back(std::move(next));
+    else
+      annotations[first->second].message += "on the same line: " + it.error.text + "\n";
+  }
   for (const CompiledLibrary& library : compilation.libraries) {
     for (const metal::SourceNote& note : library.notes)
       annotations.push_back({.level = Level::note,

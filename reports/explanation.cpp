@@ -72,7 +72,9 @@ std::string means_text(const Explanation& explanation) {
   if (explanation.conversions != 0.0)
     text += fmt::format("  {:>10.3g}    these conversions, which are not errors\n", explanation.conversions);
   text += fmt::format("  {:>10.3g}  logic: shadow - unconverted\n", explanation.logic);
-  if (explanation.not_finite != 0) text += fmt::format("  without {} elements that are not finite\n", explanation.not_finite);
+  if (explanation.not_finite != 0)
+    text += fmt::format("  without {} not finite\n",
+                        explanation.not_finite == 1 ? "1 element that is" : fmt::format("{} elements that are", explanation.not_finite));
   return text;
 }
 

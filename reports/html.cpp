@@ -9,6 +9,7 @@
 #include "reports/embedded_file.h"
 #include "reports/page_data.h"
 #include "reports/page_others.h"
+#include "reports/places.h"
 #include "reports/run_findings.h"
 
 namespace assay::reports {
@@ -33,22 +34,24 @@ std::string in_page(std::string_view json) {
   return text;
 }
 
-std::string detail_elements(std::span<const harness::CaseRecord> cases, const Histories& histories) {
+std::string detail_elements(std::span<const harness::CaseRecord> cases, const Histories& histories, const SourceFiles& files) {
   std::string text;
   for (std::size_t first = 0; first < cases.size(); first += kDetailsPerPart) {
     const auto part = cases.subspan(first, std::min(kDetailsPerPart, cases.size() - first));
     text += fmt::format("<script type=\"application/json\" id=\"details-{}\">{}</script>\n", first / kDetailsPerPart,
-                        in_page(page_details(part, &histories)));
+                        in_page(page_details(part, &histories, &files)));
   }
   return text;
 }
 
 }  // namespace
 
-std::string html(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases, const OtherRuns& others) {
+std::string html(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases, const OtherRuns& others,
+                 const SourceRoot* root) {
   const Histories histories(run, cases, others);
   const PageOthers beside = {.against = others.against ? &*others.against : nullptr,
-                             .histories = others.past.empty() && others.trouble.empty() ? nullptr : &histories};
+                             .histories = others.past.empty() && others.trouble.empty() ? nullptr : &histories,
+                             .root = root};
   std::string page;
   std::string_view rest = embedded_file("page.html");
   while (true) {
@@ -66,7 +69,7 @@ std::string html(const harness::RunRecord& run, std::span<const harness::CaseRec
     } else if (mark == "@run") {
       page += in_page(page_data(run, cases, beside));
     } else if (mark == "@details") {
-      page += detail_elements(cases, histories);
+      page += detail_elements(cases, histories, SourceFiles(run, root));
     } else {
       throw std::logic_error(fmt::format("page.html: unknown mark {}@", mark));
     }

@@ -11,8 +11,9 @@
 namespace assay::reports {
 
 // Returns UTF-8. Data of the run is never markup: it is embedded as JSON without '<', and the script turns it into text nodes. The same run
-// gives the same bytes.
-[[nodiscard]] std::string html(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases, const OtherRuns& others = {});
+// gives the same bytes. `root`: reasons name files from there; null: without folders.
+[[nodiscard]] std::string html(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases, const OtherRuns& others = {},
+                               const SourceRoot* root = nullptr);
 
 // The errors of a compilation, or that there are none, as a page without scripts.
 [[nodiscard]] std::string compilation_html(const Compilation& compilation, const SourceRoot& root);

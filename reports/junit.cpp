@@ -41,7 +41,8 @@ std::string worst_line(const harness::WorstElement& worst, std::size_t row_lengt
 
 std::string details(const harness::RunRecord& run, const CaseRecord& record) {
   std::string text = harness::reason_of(record) + '\n';
-  for (const metal::Hazard& hazard : record.hazards) text += fmt::format("{} ({} times)\n", harness::hazard_text(hazard), hazard.count);
+  for (const metal::Hazard& hazard : record.hazards)
+    text += fmt::format("{} ({})\n", harness::hazard_text(hazard), plural(hazard.count, "time"));
   for (const harness::WorstElement& worst : record.judgement.worst) text += worst_line(worst, std::max<std::size_t>(record.row_length, 1));
   return text + "replay: " + replay_line(run, record) + '\n';
 }

@@ -18,6 +18,7 @@
 #include "reports/replay.h"
 #include "reports/robustness.h"
 #include "reports/run_findings.h"
+#include "reports/shared_by_failures.h"
 #include "reports/triage_record.h"
 
 namespace assay::reports {
@@ -103,12 +104,13 @@ Json place_of_case(const CaseRecord& record) {
   return nullptr;
 }
 
-Json hazards_json(std::span<const metal::Hazard> hazards) {
-  return json_list(hazards, [](const metal::Hazard& hazard) {
+Json hazards_json(std::span<const metal::Hazard> hazards, const CaseRecord& record, const SourceFiles* files) {
+  return json_list(hazards, [&](const metal::Hazard& hazard) {
     Json places = Json::array();
     if (hazard.first.line != 0 && !hazard.lacks_line) places.push_back(place_json(hazard.first));
     if (hazard.second && *hazard.second != hazard.first) places.push_back(place_json(*hazard.second));
-    return Json{harness::hazard_text(hazard), hazard.count, std::move(places)};
+    const std::string text = harness::hazard_text(hazard);
+    return Json{files == nullptr ? text : files->shortened(text, record), hazard.count, std::move(places)};
   });
 }
 
@@ -203,6 +205,7 @@ Json counters_of(std::span<const CaseRecord> cases) {
 
 std::string page_data(const harness::RunRecord& run, std::span<const CaseRecord> cases, const PageOthers& others) {
   Words words;
+  const SourceFiles files(run, others.root);
   Json columns = Json::object();
   for (const char* name : {"name", "variant", "family", "fixture", "status", "reason", "note", "replay", "seed", "ratio", "sharpness",
                            "compared", "faulty", "seconds", "expected", "error"})
@@ -215,7 +218,7 @@ std::string page_data(const harness::RunRecord& run, std::span<const CaseRecord>
     columns["family"].push_back(words.place_of(record.family));
     columns["fixture"].push_back(words.place_of(record.fixture));
     columns["status"].push_back(words.place_of(status_name(record)));
-    columns["reason"].push_back(words.place_of(harness::reason_of(record)));
+    columns["reason"].push_back(words.place_of(files.shortened(harness::reason_of(record), record)));
     columns["note"].push_back(words.place_of(harness::text_of(record.notes)));
     columns["replay"].push_back(words.place_of(replay_options(run, record)));
     columns["seed"].push_back(fmt::format("{}", record.seed));
@@ -238,6 +241,7 @@ std::string page_data(const harness::RunRecord& run, std::span<const CaseRecord>
       {"cases", std::move(columns)},
       {"axes", axes_of(cases)},
       {"counters", counters_of(cases)}};
+  if (const std::vector<std::string> shared = shared_by_failures(cases); !shared.empty()) json["shared"] = shared;
   if (!run.findings.empty()) {
     json["causes"] = json_list(run.findings, cause_json);
     json["cause_of"] = cause_column(run.findings, cases);
@@ -250,7 +254,7 @@ std::string page_data(const harness::RunRecord& run, std::span<const CaseRecord>
   return page_text(json);
 }
 
-std::string page_details(std::span<const CaseRecord> cases, const Histories* histories) {
+std::string page_details(std::span<const CaseRecord> cases, const Histories* histories, const SourceFiles* files) {
   Json json = Json::array();
   for (const CaseRecord& record : cases) {
     const harness::Judgement& judgement = record.judgement;
@@ -277,8 +281,8 @@ std::string page_details(std::span<const CaseRecord> cases, const Histories* his
     for (const harness::WorstElement& worst : has_list ? std::span(judgement.worst) : std::span<const harness::WorstElement>())
       details["worst"].push_back({worst.index, page_number(worst.expected), page_number(worst.actual), page_rounded(worst.bound),
                                   page_number(worst.ratio), static_cast<int>(worst.fault)});
-    if (!record.hazards.empty()) details["hazards"] = hazards_json(record.hazards);
-    if (!record.remarks.empty()) details["remarks"] = hazards_json(record.remarks);
+    if (!record.hazards.empty()) details["hazards"] = hazards_json(record.hazards, record, files);
+    if (!record.remarks.empty()) details["remarks"] = hazards_json(record.remarks, record, files);
     for (const harness::StageVerdict& stage : record.stages)
       details["stages"].push_back({stage.name, stage.is_judged, stage.passed, harness::reason_of(stage), stage.judgement.compared,
                                    page_number(stage.judgement.max_ratio)});

@@ -11,20 +11,24 @@
 
 #include "harness/ledger/ledger.h"
 #include "reports/other_runs.h"
+#include "reports/source_root.h"
 
 namespace assay::reports {
 
 class Histories;
+class SourceFiles;
 
 // What the page says of other runs: null, nothing.
 struct PageOthers {
   const AgainstRun* against = nullptr;
   const Histories* histories = nullptr;
+  const SourceRoot* root = nullptr;  // from which reasons name files; null: without folders
 };
 
 // {"run": {...}, "words": [...], "findings": [...],
 //  "cases": {"name", "variant", "family", "fixture", "status", "reason", "note", "replay", "seed", "ratio", "sharpness", "compared",
 //            "faulty", "seconds", "expected", "error": [...] each},
+//  "shared"?: sentences on what failing cases have in common
 //  "causes"?, "cause_of"?: what triage found, and the index of the cause for each case or null; "remarks"?: groups of similar ones
 //  "sources"?: {file: {line: text}}: the lines around the places that cases name; "against"?, "past"?: page_others.h
 //  "axes": {family: {axis: [a value per case of the family]}}, "counters": {name: [...]}}
@@ -38,6 +42,7 @@ inline constexpr std::size_t kDetailsPerPart = 256;
 
 // [{"figures": {...}, "schedules", "digest", "row_length", "worst"?: [[element, expected, actual, bound, ratio, fault]],
 //   "hazards"?, "remarks"?: [[text, count, [[file, line], ...]]], "stages"?, "known"?, "past"?}], one per case.
-[[nodiscard]] std::string page_details(std::span<const harness::CaseRecord> cases, const Histories* histories = nullptr);
+[[nodiscard]] std::string page_details(std::span<const harness::CaseRecord> cases, const Histories* histories = nullptr,
+                                       const SourceFiles* files = nullptr);
 
 }  // namespace assay::reports

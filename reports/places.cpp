@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <set>
 #include <system_error>
 
 #include "reports/triage_record.h"
@@ -54,6 +56,23 @@ metal::SourceLocation Places::of(const harness::CaseRecord& record) const {
   }
   if (const auto cause = causes_.find(record.name); cause != causes_.end()) return of(run_.findings[cause->second]);
   return of_source(record.variant);
+}
+
+std::string SourceFiles::shortened(std::string text, const harness::CaseRecord& record) const {
+  if (text.find('/') == std::string::npos) return text;
+  std::set<std::string, std::greater<>> files;  // of two that begin alike, the longer one first
+  for (const harness::SourceRecord& source : run_.description.environment.sources) files.insert(source.file);
+  for (const metal::Hazard& hazard : record.hazards) {
+    files.insert(hazard.first.file);
+    if (hazard.second) files.insert(hazard.second->file);
+  }
+  for (const std::string& file : files) {
+    if (!file.starts_with('/')) continue;
+    std::string name = root_ == nullptr ? file : root_->path_of(file);
+    if (name.starts_with('/')) name = fs::path(file).filename().string();
+    for (std::size_t at = 0; (at = text.find(file, at)) != std::string::npos; at += name.size()) text.replace(at, file.size(), name);
+  }
+  return text;
 }
 
 }  // namespace assay::reports

@@ -30,6 +30,20 @@ class Places {
   std::map<std::string_view, std::size_t> causes_;           // index of the finding by case
 };
 
+// Names files in texts for people as a repository does, not by their paths on the machine of the run.
+class SourceFiles {
+ public:
+  // `root` may be null.
+  SourceFiles(const harness::RunRecord& run, const SourceRoot* root) : run_(run), root_(root) {}
+
+  // The text about a case, with the absolute paths of its sources as paths from the root, and as names alone where they lie elsewhere.
+  [[nodiscard]] std::string shortened(std::string text, const harness::CaseRecord& record) const;
+
+ private:
+  const harness::RunRecord& run_;
+  const SourceRoot* root_;
+};
+
 // The first hazard for which a kernel is wrong, and whose line is known; null if there is none.
 [[nodiscard]] const metal::Hazard* first_defect(const harness::CaseRecord& record);
 

@@ -15,6 +15,7 @@
 #include "reports/replay.h"
 #include "reports/robustness.h"
 #include "reports/run_findings.h"
+#include "reports/shared_by_failures.h"
 #include "reports/triage_record.h"
 
 namespace assay::reports {
@@ -216,6 +217,7 @@ std::string run_json(const harness::RunRecord& run, std::span<const CaseRecord> 
   Json json = {{"format", "assay-report"},           {"version", kReportVersion},           {"run", json_of(run)},
                {"summary", summary_of(run, cases)},  {"findings", findings_of(cases)},      {"statements", statements_of(cases)},
                {"omissions", omissions_json(cases)}, {"cases", json_list(cases, case_json)}};
+  if (const std::vector<std::string> shared = shared_by_failures(cases); !shared.empty()) json["shared_by_failures"] = shared;
   if (!run.findings.empty()) json["causes"] = json_list(run.findings, finding_json);
   if (!remarks.empty()) json["remarks"] = remarks;
   return json_text(json);

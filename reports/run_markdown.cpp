@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "harness/findings/fault_text.h"
@@ -14,9 +15,11 @@
 #include "reports/figures.h"
 #include "reports/grouped.h"
 #include "reports/markdown_text.h"
+#include "reports/places.h"
 #include "reports/replay.h"
 #include "reports/robustness.h"
 #include "reports/run_findings.h"
+#include "reports/shared_by_failures.h"
 #include "reports/triage_record.h"
 
 namespace assay::reports {
@@ -44,22 +47,10 @@ std::string element_rows(const CaseRecord& record) {
   return text + "\n";
 }
 
-std::string finding_text(const harness::RunRecord& run, std::span<const CaseRecord> cases, const RunFinding& finding) {
-  const CaseRecord& smallest = cases[finding.smallest];
-  const std::string reason = smallest.status ? harness::reason_of(smallest) : "the run was stopped before there was a verdict";
-  const bool is_alone = finding.members.size() == 1;
-  std::string causes;
-  for (const std::size_t cause : causes_of(run.findings, cases, finding.members))
-    causes += fmt::format("Cause {}: {}\n\n", cause + 1, prose(headline_of(run.findings[cause])));
-  return fmt::format("### {}, {}: {}{}\n\n{}{}\n\n{}\n{}{}", prose(finding.variant), finding.status,
-                     is_alone ? "" : "in the smallest case, ", prose(reason), plural(finding.members.size(), "case"),
-                     is_alone ? ":" : "; the smallest:", command_block(replay_line(run, smallest)), element_rows(smallest), causes);
-}
-
 // What triage found: class, line, excerpt and diff of each cause.
 std::string cause_text(const harness::FindingRecord& cause, std::size_t number) {
-  std::string text = fmt::format("#### Cause {}: {}\n\n{} of {} failing cases of {} {} this cause; the smallest case:\n\n{}\n", number,
-                                 prose(headline_of(cause)), cause.cases.size(), cause.failing, prose(cause.variant),
+  std::string text = fmt::format("#### Cause {}: {}\n\n{} of {} of {} {} this cause; the smallest case that triage found:\n\n{}\n", number,
+                                 prose(headline_of(cause)), cause.cases.size(), plural(cause.failing, "failing case"), prose(cause.variant),
                                  cause.cases.size() == 1 ? "has" : "have", command_block(cause.replay));
   for (const std::string& sentence : cause.evidence) text += fmt::format("- {}\n", prose(sentence));
   if (!cause.evidence.empty()) text += "\n";
@@ -67,6 +58,21 @@ std::string cause_text(const harness::FindingRecord& cause, std::size_t number) 
     text += fmt::format("{}:\n\n{}\n", prose(place_of(cause)), code_block(cause.suspects.front().excerpt, "metal"));
   if (!cause.diff.empty()) text += fmt::format("Repaired by:\n\n{}\n", code_block(cause.diff, "diff"));
   return text;
+}
+
+// `told`: the causes that were shown already, each once.
+std::string finding_text(const harness::RunRecord& run, std::span<const CaseRecord> cases, const RunFinding& finding,
+                         const SourceFiles& files, std::set<std::size_t>& told) {
+  const CaseRecord& smallest = cases[finding.smallest];
+  const std::string reason =
+      smallest.status ? files.shortened(harness::reason_of(smallest), smallest) : "the run was stopped before there was a verdict";
+  const bool is_alone = finding.members.size() == 1;
+  std::string causes;
+  for (const std::size_t cause : causes_of(run.findings, cases, finding.members))
+    causes += told.insert(cause).second ? cause_text(run.findings[cause], cause + 1) : fmt::format("Cause {}, see above.\n\n", cause + 1);
+  return fmt::format("### {}, {}: {}{}\n\n{}{}\n\n{}\n{}{}", prose(finding.variant), finding.status,
+                     is_alone ? "" : "in the smallest case, ", prose(reason), plural(finding.members.size(), "case"),
+                     is_alone ? ":" : "; the smallest:", command_block(replay_line(run, smallest)), element_rows(smallest), causes);
 }
 
 std::string remarks_text(std::span<const CaseRecord> cases) {
@@ -136,7 +142,7 @@ class Document {
 
 }  // namespace
 
-std::string run_markdown(const harness::RunRecord& run, std::span<const CaseRecord> cases) {
+std::string run_markdown(const harness::RunRecord& run, std::span<const CaseRecord> cases, const SourceRoot* root) {
   std::vector<RunFinding> findings = run_findings(cases);
   std::erase_if(findings, [](const RunFinding& finding) { return !finding.is_failure; });
 
@@ -146,10 +152,18 @@ std::string run_markdown(const harness::RunRecord& run, std::span<const CaseReco
   if (const std::string excused = excused_text(count_excused(run, cases)); !excused.empty())
     document.add(fmt::format("Excused: {}.\n\n", prose(excused)));
   if (const std::string text = robustness_text(run, cases); !text.empty()) document.add(fmt::format("{}.\n\n", prose(text)));
-  for (std::size_t i = 0; i < std::min(kMostFindings, findings.size()); ++i) document.add(finding_text(run, cases, findings[i]));
+  std::string shared;
+  for (const std::string& sentence : shared_by_failures(cases)) shared += fmt::format("- {}\n", prose(sentence));
+  if (!shared.empty()) document.add(shared + "\n");
+  const SourceFiles files(run, root);
+  std::set<std::size_t> told;
+  for (std::size_t i = 0; i < std::min(kMostFindings, findings.size()); ++i)
+    document.add(finding_text(run, cases, findings[i], files, told));
   if (findings.size() > kMostFindings)
     document.add(fmt::format("... and {}.\n\n", plural(findings.size() - kMostFindings, "further finding")));
-  for (std::size_t i = 0; i < std::min(kMostFindings, run.findings.size()); ++i) document.add(cause_text(run.findings[i], i + 1));
+  for (std::size_t i = 0; i < std::min(kMostFindings, run.findings.size()); ++i) {
+    if (told.insert(i).second) document.add(cause_text(run.findings[i], i + 1));
+  }
   document.add(remarks_text(cases));
   document.add("### Variants\n\n" + variant_table(cases));
   const std::vector<std::string>& notes = run.description.notes;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "harness/ledger/ledger.h"
+#include "reports/source_root.h"
 
 namespace assay::reports {
 
@@ -12,7 +13,9 @@ namespace assay::reports {
 inline constexpr std::size_t kLongestMarkdown = 60000;
 
 // The outcome, the first findings with their smallest case, its worst elements and replay line, and a row per variant. Text of kernels and
-// users is escaped: it contains no markup and no mention.
-[[nodiscard]] std::string run_markdown(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases);
+// users is escaped: it contains no markup and no mention. `root`: reasons name files from there;
+// null: without folders.
+[[nodiscard]] std::string run_markdown(const harness::RunRecord& run, std::span<const harness::CaseRecord> cases,
+                                       const SourceRoot* root = nullptr);
 
 }  // namespace assay::reports

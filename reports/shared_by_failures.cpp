@@ -68,7 +68,9 @@ class Search {
 
   std::vector<Property> find() {
     const auto first = std::ranges::find_if(cases_, [](const CaseRecord* record) { return has_failed(*record); });
-    if (first == cases_.end()) return {};
+    // Far more axes than a family has: a ledger may contain anything, and every axis is looked up in every case.
+    constexpr std::size_t kMostAxes = 100;
+    if (first == cases_.end() || (*first)->axes.size() > kMostAxes) return {};
     consider(fmt::format("fixture {}", (*first)->fixture), Choice::value_of_the_first,
              [&](const CaseRecord& one) { return one.fixture == (*first)->fixture; });
     for (const auto& [axis, value] : (*first)->axes) {

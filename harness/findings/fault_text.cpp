@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/counted.h"
 #include "metal/engine.h"
 
 namespace assay::harness {
@@ -29,12 +30,14 @@ std::string with_words(std::string text, const std::string& words) {
   return text;
 }
 
-std::string say(const fault::AboveBound& it) { return fmt::format("{} elements above their bound", it.count); }
+std::string say(const fault::AboveBound& it) {
+  return base::counted(it.count, "element") + (it.count == 1 ? " above its bound" : " above their bound");
+}
 // A kernel that copies a number from unwritten memory leaves the same bits as one that writes nothing.
 std::string say(const fault::NotWritten& it) { return fmt::format("{} never written, or written from unwritten memory", it.count); }
 std::string say(const fault::Nan& it) { return fmt::format("{} NaN", it.count); }
 std::string say(const fault::Infinite& it) { return fmt::format("{} infinite", it.count); }
-std::string say(const fault::GuardWritten& it) { return fmt::format("{} words written outside of the output", it.words); }
+std::string say(const fault::GuardWritten& it) { return base::counted(it.words, "word") + " written outside of the output"; }
 
 std::string say(const fault::Logic& it) {
   return fmt::format(
@@ -47,7 +50,7 @@ std::string say(const fault::Mistrusted& it) {
     case Distrust::nothing_to_compare:
       return "there was nothing to compare";
     case Distrust::none_comparable:
-      return fmt::format("none of {} elements could be compared", it.elements);
+      return fmt::format("none of {} could be compared", base::counted(it.elements, "element"));
     case Distrust::constant_expectation:
       return fmt::format("all {} expected values are the same, and the inputs were not constant", it.elements);
     case Distrust::uninformative:

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "harness/findings/fault_text.h"
 
 namespace assay::harness {
@@ -64,8 +65,8 @@ std::vector<RemarkGroup> RemarkGroups::all() const {
 std::string text_of(const RemarkGroup& group) {
   metal::Hazard named = group.first;
   if (const std::size_t others = group.functions.size() - 1; others != 0)
-    named.function += fmt::format(" and {} other function{}", others, others == 1 ? "" : "s");
-  return fmt::format("{} ({} times in {} case{})", hazard_text(named), named.count, group.cases, group.cases == 1 ? "" : "s");
+    named.function += " and " + base::counted(others, "other function");
+  return fmt::format("{} ({} in {})", hazard_text(named), base::counted(named.count, "time"), base::counted(group.cases, "case"));
 }
 
 }  // namespace assay::harness

@@ -188,7 +188,13 @@ FamilyFits fit_families(const metal::Library& library) {
 }
 
 std::string families_sentence(const metal::Library& library, std::string_view file) {
-  const FamilyFits found = fit_families(library);
+  FamilyFits found = fit_families(library);
+  // Helpers of families have no cases.
+  const auto has_cases = [](std::string_view family) {
+    return std::ranges::any_of(families::all_families(), [&](const families::Family& one) { return one.name() == family; });
+  };
+  std::erase_if(found.fits, [&](const FamilyFit& fit) { return !has_cases(fit.family); });
+  if (found.nearest && !has_cases(found.nearest->family)) found.nearest.reset();
   std::string text;
   for (const FamilyFit& one : found.fits) {
     std::vector<std::string> entries;

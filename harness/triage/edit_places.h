@@ -1,4 +1,4 @@
-// Which places of a source an edit may repair, and at which others it belongs too.
+// Which places of a source an edit may repair, at which others it belongs too, and how it is written there.
 #pragma once
 
 #include <optional>
@@ -17,5 +17,9 @@ void leave_out_instantiations(const Source& source, std::vector<Edit>& edits);
 // The edit at each place of the piece that has the same tokens there, the two before and the one behind: keys and values, for example, are
 // often found by the same expression. nullopt if there is no other place, or if there are more than a mistake would be copied to.
 [[nodiscard]] std::optional<Edit> repeated(const Source& source, const Edit& edit);
+
+// The same edit as somebody would write it, with the same meaning: `(1 - 1)` is 0, nothing adds or subtracts 0, and no parentheses stand
+// where nothing around them binds as strongly.
+[[nodiscard]] Edit simplified(const Source& source, Edit edit);
 
 }  // namespace assay::harness

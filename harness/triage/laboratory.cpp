@@ -50,7 +50,12 @@ const kernels::Variant& Laboratory::variant() const {
   return *found;
 }
 
+void Laboratory::check_source() const {
+  if (options_.check_source) options_.check_source();
+}
+
 const Workbench* Laboratory::workbench(const Case& test_case) {
+  check_source();
   const std::string functions = families::functions_text(test_case, variant());
   const auto [place, is_new] = workbenches_.try_emplace(functions);
   if (is_new) {

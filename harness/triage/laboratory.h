@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,6 +41,14 @@ struct LaboratoryOptions {
   std::string variant;
   WorkbenchOptions workbench;
   RunOptions run;
+  // Called before anything is compiled or run: throws SourceChanged to end the triage. May be null.
+  std::function<void()> check_source = {};
+};
+
+// The variant's source was saved during its triage, whose findings would be about two texts.
+class SourceChanged : public kernels::VariantError {
+ public:
+  using VariantError::VariantError;
 };
 
 class Laboratory {
@@ -84,6 +93,7 @@ class Laboratory {
   [[nodiscard]] std::size_t runs() const { return runs_; }
 
  private:
+  void check_source() const;
   [[nodiscard]] const Workbench* workbench(const Case& test_case);
   [[nodiscard]] std::vector<Verdict> run(std::span<const Case> cases, const Workbench& workbench, const RunOptions& options);
 

@@ -227,7 +227,7 @@ Blame blame_small_edits(const Laboratory& laboratory, const EditSearch& asked) {
       constexpr std::size_t most_lines = 3;
       if (blame.suspects.size() >= most_lines || std::ranges::any_of(blame.suspects, [&](const Suspect& one) { return one.line == line; }))
         continue;
-      const std::string text = edited(source.text(), some[i]);
+      const std::string text = edited(source.text(), simplified(source, some[i]));
       Laboratory repaired = with_text(laboratory, text);
       repaired.set_patience(EditTrials::patience());
       const auto passes = [&](const Case& test_case) { return repaired.verdict(test_case).status == Status::passed; };

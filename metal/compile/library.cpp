@@ -9,9 +9,11 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "base/hash.h"
 #include "metal/compile/compiler.h"
+#include "metal/compile/error_lines.h"
 #include "metal/compile/pipeline.h"
 #include "metal/compile/ptx.h"
 #include "metal/compile/repair.h"
@@ -198,6 +200,7 @@ struct Library::Impl {
       } catch (const CompileError& error) {
         // Clang accepts this rendering; only values of constants are missing.
         if (std::string_view(error.what()).find("is used by the kernel but has no value") != std::string_view::npos) throw;
+        if (!first && is_plainly_wrong(kernel, error.what())) throw;
         if (!first) first = error;
       }
     }
@@ -206,7 +209,9 @@ struct Library::Impl {
       if (!compile::repair(compiler, translation, kernel, descriptor.constants, rendering) && of_kernel) continue;
       const auto source = translation.render(kernel, descriptor.constants, rendering);
       try {
-        return make(source);
+        auto made = make(source);
+        note_left_out(rendering.repairs, first->what());
+        return made;
       } catch (const CompileError& error) {
         if (!of_kernel) of_kernel = error;
       }
@@ -215,6 +220,27 @@ struct Library::Impl {
     const std::string_view text = of_kernel->what();
     const bool needs_broken = text.find("deleted") != std::string_view::npos || text.find("undeclared") != std::string_view::npos;
     throw CompileError(needs_broken ? *first : *of_kernel);
+  }
+
+  // `errors` are those of the whole file. A part without any of its own calls another that is left out.
+  void note_left_out(const translate::Repairs& repairs, const std::string& errors) const {
+    const std::vector<compile::ErrorLine> lines = compile::error_lines(errors);
+    for (const translate::Part& part : translation.left_out(repairs)) {
+      const auto own = std::ranges::find_if(lines, [&](const auto& error) { return part.contains(error.file, error.line); });
+      if (own == lines.end()) continue;
+      const std::lock_guard lock(mutex);
+      left_out.try_emplace({part.file, part.line, part.name},
+                           LeftOutPart{part.name, part.file, part.line, std::string(own->whole), part.is_kernel});
+    }
+  }
+
+  // Whether all errors are mistakes in the kernel itself that nothing below mends: whoever saves a file must not wait for all attempts.
+  bool is_plainly_wrong(const translate::Kernel& kernel, const std::string& errors) const {
+    const std::vector<compile::ErrorLine> lines = compile::error_lines(errors);
+    const std::optional<translate::Part> body = translation.body_of(kernel);
+    return body && !lines.empty() && std::ranges::all_of(lines, [&](const compile::ErrorLine& error) {
+             return compile::is_beyond_repair(error.text) && body->contains(error.file, error.line);
+           });
   }
 
   // A name for which the pass searches.
@@ -265,6 +291,7 @@ struct Library::Impl {
   mutable std::mutex mutex;
   mutable std::map<std::pair<PipelineDescriptor, Instrumentation>, std::shared_ptr<Slot>> slots;
   mutable std::map<std::pair<PipelineDescriptor, compile::PtxOptions>, compile::PtxKernel> ptx;
+  mutable std::map<std::tuple<std::string, std::uint32_t, std::string>, LeftOutPart> left_out;  // by place and name
   mutable std::optional<CompileLimitExceeded> given_up;  // stands for all functions: a run must not wait for each of them
 };
 
@@ -306,6 +333,22 @@ const std::string& Library::name() const { return impl_->name; }
 const std::vector<FunctionDeclaration>& Library::functions() const { return impl_->functions; }
 const std::vector<FunctionConstantDeclaration>& Library::function_constants() const { return impl_->constants; }
 const std::vector<RefusedFunction>& Library::refused() const { return impl_->refused; }
+std::vector<LeftOutPart> Library::left_out() const {
+  std::set<std::string> asked;
+  std::vector<LeftOutPart> parts;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    for (const auto& [key, slot] : impl_->slots) asked.insert(key.first.function);
+    for (const auto& [place, part] : impl_->left_out) parts.push_back(part);
+  }
+  const auto& kernels = impl_->translation.kernels();
+  if (std::ranges::all_of(kernels, [&](const auto& one) { return one.last_body_token == 0 || asked.contains(one.host_name); }))
+    return parts;
+  for (const auto& [kernel, error] : compile::broken_kernels(impl_->compiler, impl_->translation)) {
+    if (!asked.contains(kernel->host_name)) parts.push_back({kernel->host_name, kernel->file, kernel->line, error, true});
+  }
+  return parts;
+}
 const std::vector<SourceNote>& Library::notes() const { return impl_->notes; }
 const std::vector<std::filesystem::path>& Library::files() const { return impl_->files; }
 const std::vector<std::string>& Library::configuration() const { return impl_->options.configuration; }

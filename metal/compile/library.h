@@ -60,6 +60,15 @@ struct RefusedFunction {
   std::string reason;  // "<file>:<line>: error: ..."
 };
 
+// A part of a file that does not compile, which the pipelines that do compile were made without.
+struct LeftOutPart {
+  std::string name;  // in the source; of a declaration that is no function: "a declaration"
+  std::string file;
+  std::uint32_t line = 0;
+  std::string reason;      // "<file>:<line>: error: ..."
+  bool is_kernel = false;  // a kernel, or a template of kernels
+};
+
 // A remark about the file that no check reports.
 struct SourceNote {
   std::string file;
@@ -99,6 +108,9 @@ class Library {
   [[nodiscard]] const std::vector<FunctionConstantDeclaration>& function_constants() const;
   // Kernel functions that cannot be translated, with the reason. pipeline() throws a CompileError with that reason.
   [[nodiscard]] const std::vector<RefusedFunction>& refused() const;
+  // What the pipelines compiled so far were made without, in the order of places, then kernels that no pipeline was asked of. Metal's
+  // compiler refuses a file for any such part. Of templates of kernels, only what is wrong in all instances is found.
+  [[nodiscard]] std::vector<LeftOutPart> left_out() const;
   [[nodiscard]] const std::vector<SourceNote>& notes() const;
   [[nodiscard]] bool has_function(std::string_view function) const;
   // Whether pipeline() accepts the descriptor: the file contains the function, and the definitions are those of this library.

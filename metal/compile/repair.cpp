@@ -5,6 +5,8 @@
 #include <charconv>
 #include <optional>
 
+#include "metal/compile/error_lines.h"
+
 namespace assay::metal::compile {
 
 namespace {
@@ -158,6 +160,23 @@ bool repair(const Compiler& compiler, const Translation& translation, const tran
   repairer.leave_out_the_broken();
   translation.keep_reached(kernel, rendering.repairs);
   return repairer.convert_in_kernel();
+}
+
+std::vector<BrokenKernel> broken_kernels(const Compiler& compiler, const Translation& translation) {
+  const Translation::Rendering rendering = {.spaces = Translation::ThreadSpace::relaxed, .repairs = {}, .has_other_kernels = true};
+  const auto probe = translation.probe(nullptr, {}, rendering);
+  const Places places(probe);
+  std::vector<BrokenKernel> broken;
+  for (const auto& complaint : compiler.complaints(probe.text)) {
+    const auto token = complaint.place ? places.token(*complaint.place) : std::nullopt;
+    if (!token || !is_beyond_repair(complaint.text)) continue;
+    for (const translate::Kernel& kernel : translation.kernels()) {
+      const bool is_within = *token >= kernel.first_body_token && *token <= kernel.last_body_token && kernel.last_body_token != 0;
+      if (is_within && (broken.empty() || broken.back().kernel != &kernel))
+        broken.push_back({&kernel, translation.place_text(*token) + ": error: " + complaint.text});
+    }
+  }
+  return broken;
 }
 
 void answer(const Compiler& compiler, const Translation& translation, translate::ConstantQuestions& questions) {

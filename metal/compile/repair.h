@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "metal/compile/compiler.h"
 #include "metal/function_constant.h"
@@ -23,6 +25,15 @@ namespace assay::metal::compile {
 // Returns whether clang then accepts the kernel, as far as this can be decided without generating code.
 [[nodiscard]] bool repair(const Compiler& compiler, const translate::Translation& translation, const translate::Kernel& kernel,
                           const std::map<std::uint32_t, FunctionConstant>& constants, translate::Translation::Rendering& rendering);
+
+// A kernel in whose body clang misses a name, or finds no program, whatever its constants are.
+struct BrokenKernel {
+  const translate::Kernel* kernel = nullptr;
+  std::string error;  // "<file>:<line>: error: ...", the first
+};
+
+// Those among the kernels that are no instances of templates. Compiles nothing.
+[[nodiscard]] std::vector<BrokenKernel> broken_kernels(const Compiler& compiler, const translate::Translation& translation);
 
 // Answers the open questions of a translation whose expressions are constants.
 void answer(const Compiler& compiler, const translate::Translation& translation, translate::ConstantQuestions& questions);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "metal/errors.h"
 #include "metal/translate/translator.h"
 
@@ -131,7 +132,8 @@ TokenStream Translation::edited(const Kernel* kernel, const std::map<std::uint32
   }
   // The bodies of other kernels may need constants that this pipeline does not set.
   for (const auto& other : kernels_) {
-    if (&other != kernel && other.last_body_token != 0) blank(stream, other.first_body_token, other.last_body_token, ";");
+    if (&other != kernel && other.last_body_token != 0 && !rendering.has_other_kernels)
+      blank(stream, other.first_body_token, other.last_body_token, ";");
   }
   for (const auto number : rendering.repairs.bodies) {
     const auto& body = bodies_[number];
@@ -245,6 +247,50 @@ bool Translation::omit(std::size_t token, const Kernel* kernel, const Repairs& b
     return !before.declarations.contains(number);
   }
   return false;
+}
+
+// `end` is behind the tokens that may name it: the first name before a parenthesis does.
+Part Translation::part_at(std::size_t first, std::size_t end, std::size_t last) const {
+  const auto& tokens = stream_.tokens;
+  Part part = {"a declaration", stream_.files[tokens[first].file], tokens[first].line, tokens[last].line, false};
+  for (std::size_t index = first; index < end; ++index) part.is_kernel = part.is_kernel || tokens[index].is("kernel");
+  for (std::size_t index = first + 1; index < end; ++index) {
+    const bool is_attribute = tokens[index - 1].is("__attribute__") || tokens[index - 1].is("host_name");
+    if (!tokens[index].is("(") || tokens[index - 1].kind != TokenKind::identifier || is_attribute) continue;
+    part.name = tokens[index - 1].text;
+    break;
+  }
+  return part;
+}
+
+std::vector<Part> Translation::left_out(const Repairs& repairs) const {
+  std::vector<Part> parts;
+  for (const std::size_t number : repairs.bodies) {
+    const auto& body = bodies_[number];
+    parts.push_back(part_at(body.first, body.brace, body.last));
+  }
+  for (const std::size_t number : repairs.declarations) {
+    const auto& [first, last] = declarations_[number];
+    parts.push_back(part_at(first, first, last));
+  }
+  return parts;
+}
+
+std::string Translation::place_text(std::size_t token) const {
+  return fmt::format("{}:{}", stream_.files[stream_.tokens[token].file], stream_.tokens[token].line);
+}
+
+std::optional<Part> Translation::body_of(const Kernel& kernel) const {
+  std::string_view name = base::trimmed(std::string_view(kernel.callee).substr(0, kernel.callee.find('<')));
+  if (const std::size_t scope = name.rfind(':'); scope != std::string_view::npos) name = base::trimmed(name.substr(scope + 1));
+  std::optional<Part> found;
+  for (const Body& body : bodies_) {
+    Part part = part_at(body.first, body.brace, body.last);
+    if (!part.is_kernel || part.name != name) continue;
+    if (found) return std::nullopt;
+    found = std::move(part);
+  }
+  return found;
 }
 
 bool Translation::wrap(std::size_t first, std::size_t last, std::string function, Repairs& repairs) {

@@ -92,6 +92,16 @@ struct Repairs {
   std::map<std::pair<std::size_t, std::size_t>, std::string> wrapped;
 };
 
+// A function of the source, or a declaration.
+struct Part {
+  std::string name;  // of a function; else "a declaration"
+  std::string file;
+  std::uint32_t line = 0, last_line = 0;
+  bool is_kernel = false;  // or a template of kernels
+
+  [[nodiscard]] bool contains(std::string_view in, std::uint32_t at) const { return in == file && at >= line && at <= last_line; }
+};
+
 // Text removed from the source, with its words replaced as in the translation.
 [[nodiscard]] std::string translated(std::string_view text);
 
@@ -119,6 +129,7 @@ class Translation {
   struct Rendering {
     ThreadSpace spaces = ThreadSpace::exact;
     Repairs repairs;
+    bool has_other_kernels = false;  // with their bodies, for a probe: they may need constants that have no value
   };
   [[nodiscard]] std::string render(const Kernel& kernel, const std::map<std::uint32_t, FunctionConstant>& constants,
                                    const Rendering& rendering) const;
@@ -146,6 +157,12 @@ class Translation {
   // Restores the declarations whose names the kernel reaches. Without a specialisation, an overload or a name that hides another one,
   // the kernel would find a different declaration and mean something else.
   void keep_reached(const Kernel& kernel, Repairs& repairs) const;
+  // "<file>:<line>" of a token.
+  [[nodiscard]] std::string place_text(std::size_t token) const;
+  // What these repairs leave out.
+  [[nodiscard]] std::vector<Part> left_out(const Repairs& repairs) const;
+  // The function that is the kernel, or the template of which it is an instance; nullopt if several have its name.
+  [[nodiscard]] std::optional<Part> body_of(const Kernel& kernel) const;
   // The first refused declaration whose name the kernel reaches, or nullptr.
   [[nodiscard]] const Refusal* refusal_reached_by(const Kernel& kernel) const;
 
@@ -162,6 +179,7 @@ class Translation {
   friend class Translator;
   // The identifiers of the kernel, of all declarations that these may name, and so on.
   [[nodiscard]] std::set<std::string, std::less<>> reached_by(const Kernel& kernel) const;
+  [[nodiscard]] Part part_at(std::size_t first, std::size_t end, std::size_t last) const;
   [[nodiscard]] TokenStream edited(const Kernel* kernel, const std::map<std::uint32_t, FunctionConstant>& constants,
                                    const Rendering& rendering) const;
   void answer_queries(TokenStream& stream, const std::map<std::uint32_t, FunctionConstant>& constants) const;

@@ -16,7 +16,7 @@ assay.against = (() => {
 
   const shownRatio = (value) => (Number.isNaN(value) ? "\u2013" : formatRatio(value));
   const nowRatio = (i) => (of.compared(i) === 0 ? NaN : of.ratio(i));
-  const factor = (before, now) => (before > 0 && Number.isFinite(before) && Number.isFinite(now) ? `\u00D7 ${format(now / before)}` : "");
+  const factor = (before, now) => (before > 0 && Number.isFinite(before) && Number.isFinite(now) ? `${format(now / before)} times` : "");
   const row = ([i, , status, ratio, bits]) => [
     caseLink(i),
     chip(status),

@@ -8,7 +8,7 @@ assay.causes = (() => {
   const view = (index) => {
     const cause = all[index];
     if (!cause) return null;
-    const share = `${grouped(cause.cases)} of ${plural(cause.failing, "failing case")} ${cause.cases === 1 ? "has" : "have"} this cause; the smallest:`;
+    const share = `${grouped(cause.cases)} of ${plural(cause.failing, "failing case")} ${cause.cases === 1 ? "has" : "have"} this cause. The smallest that triage found, in this run or beside it:`;
     return element(
       "div",
       { class: "cause" },

@@ -131,7 +131,7 @@ const assay = (() => {
 
   // `rows`: arrays of cells; the first of each is its header. Columns of numbers, written out already or not, stand to the right.
   const fillTable = (table, caption, head, rows) => {
-    const isNumber = (cell) => typeof cell === "number" || (typeof cell === "string" && /^-?[\d.,]+(e-?\d+)?$|^-?inf$|^\u2013$|^\u00D7 [\d.e-]+$/.test(cell));
+    const isNumber = (cell) => typeof cell === "number" || (typeof cell === "string" && /^-?[\d.,]+(e-?\d+)?$|^-?inf$|^\u2013$|^[\d.e-]+ times$/.test(cell));
     const areNumbers = head.map(
       (_, column) =>
         rows.length > 0 &&

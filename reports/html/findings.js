@@ -55,7 +55,7 @@ assay.findings = (() => {
         element(
           "a",
           { href: assay.caseAddress(i), "aria-label": `Open the smallest case of ${label}` },
-          members > 1 ? "Open the smallest" : "Open it",
+          members > 1 ? "Open the smallest of these" : "Open it",
         ),
         members > 1
           ? element(
@@ -106,6 +106,14 @@ assay.findings = (() => {
               ? "Parts of the selection are missing."
               : `${grouped(run.without_verdict)} of the ${plural(run.selected, "selected case")} ${run.without_verdict === 1 ? "has" : "have"} no verdict, so their results are unknown.`,
           ),
+        ),
+      );
+    if (data.shared)
+      list.append(
+        element(
+          "ul",
+          { class: "shared", "aria-label": "What the failing cases have in common" },
+          data.shared.map((sentence) => element("li", {}, sentence)),
         ),
       );
     list.append(...failing.slice(0, kShown).map(card));

@@ -20,8 +20,23 @@ assay.heatMap = (() => {
     [104, 160, 217],
     [190, 220, 250],
   ];
-  const colour = (share) => {
-    const scale = isDark.matches ? kDark : kLight;
+  // Reds, for cells in which cases failed: stronger where more of them did.
+  const kLightFails = [
+    [255, 224, 220],
+    [245, 170, 165],
+    [224, 100, 100],
+    [185, 30, 45],
+    [120, 0, 26],
+  ];
+  const kDarkFails = [
+    [72, 22, 26],
+    [116, 32, 36],
+    [168, 52, 52],
+    [226, 104, 96],
+    [255, 186, 176],
+  ];
+  const colour = (share, fails) => {
+    const scale = fails ? (isDark.matches ? kDarkFails : kLightFails) : isDark.matches ? kDark : kLight;
     const place = share * (scale.length - 1);
     const low = Math.min(Math.floor(place), scale.length - 2);
     return scale[low].map((part, c) => Math.round(part + (place - low) * (scale[low + 1][c] - part)));
@@ -30,8 +45,8 @@ assay.heatMap = (() => {
     const [r, g, b] = rgb.map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
-  const style = (share) => {
-    const rgb = colour(Math.min(Math.max(share, 0), 1));
+  const style = (share, fails = false) => {
+    const rgb = colour(Math.min(Math.max(share, 0), 1), fails);
     // The one of black and white that has more contrast, which is always above 4.5.
     return `background:rgb(${rgb});color:${luminance(rgb) > 0.179 ? "#000" : "#fff"}`;
   };
@@ -54,13 +69,17 @@ assay.heatMap = (() => {
       show: format,
     },
     failures: {
-      text: "failed cases, in %",
+      text: "failed cases",
       value: (cell) => (100 * cell.failures) / cell.members.length,
       share: (value) => value / 100,
       steps: [0, 25, 50, 75, 100],
-      show: (v) => format(v, 2),
+      show: (v) => `${format(v, 2)} %`,
     },
   };
+  const percent = (share) => `${Math.round(100 * Math.min(Math.max(share, 0), 1))} %`;
+  const shareOf = (cell) => cell.failures / cell.members.length;
+  // Where every cell has a failure, one colour for all of them would tell nothing.
+  const isByShare = (measure, cells) => measure === kMeasures.failures || [...cells.values()].every((cell) => cell.failures > 0);
 
   // Ways to sort the cases of a family into rows or columns. Many values of an axis go together by powers of two.
   const kMostValues = 20;
@@ -118,16 +137,25 @@ assay.heatMap = (() => {
       (i) => of.family(i) === controls.family.value && (controls.variant.value === "" || of.variant(i) === controls.variant.value),
     );
 
-  const legend = (measure) => {
+  const legend = (measure, cells) => {
+    const swatch = (text, css, kind = "swatch") => element("span", { class: kind, style: css }, text);
+    const values = [...cells.values()];
+    const shares = isByShare(measure, cells) && values.some((cell) => cell.failures > 0);
     byId("heat-legend").replaceChildren(
-      element("span", {}, `${measure.text}:\u00A0`),
-      ...measure.steps.map((step) => element("span", { class: "swatch", style: style(measure.share(step)) }, measure.show(step))),
-      element("span", { class: "swatch above" }, "\u00D7 some failed"),
+      ...(values.every((cell) => cell.failures > 0) || (shares && measure === kMeasures.failures)
+        ? []
+        : [element("span", {}, `${measure.text}:\u00A0`), ...measure.steps.map((step) => swatch(measure.show(step), style(measure.share(step))))]),
+      ...(shares
+        ? [
+            element("span", {}, "share of the cases that failed:\u00A0"),
+            ...[1, 25, 50, 75, 100].map((percent) => swatch(`\u00D7 ${percent} %`, style(percent / 100, true), "swatch above")),
+          ]
+        : [element("span", { class: "swatch above" }, "\u00D7 some failed")]),
       element("p", {}, "A dash: no such case. Known failures are omitted. Click a cell to show its cases in the table below."),
     );
   };
 
-  const cellButton = (cell, rows, columns, row, column, measure) => {
+  const cellButton = (cell, rows, columns, row, column, measure, byShare) => {
     const value = measure.value(cell);
     const where = `${rows.text} ${rows.show(row)}, ${columns.text} ${columns.show(column)}`;
     const text = value === undefined || Number.isNaN(value) ? "?" : measure.show(value);
@@ -138,13 +166,13 @@ assay.heatMap = (() => {
         type: "button",
         tabindex: "-1",
         class: cell.failures > 0 ? "above" : undefined,
-        // A failing cell has the colour of failures and no other, whatever its figure.
-        style: cell.failures > 0 ? undefined : style(Number.isNaN(value) || value === undefined ? 1 : measure.share(value)),
+        // A failing cell has a colour of failures and no other, whatever its figure.
+        style: cell.failures > 0 ? (byShare ? style(shareOf(cell), true) : undefined) : style(Number.isNaN(value) || value === undefined ? 1 : measure.share(value)),
         "aria-label": `${where}: ${measure.text} ${text}, ${assay.plural(cell.members.length, "case")}${failures}`,
         title: `${where}: ${assay.plural(cell.members.length, "case")}${failures}`,
         onclick: () => assay.filter.showOnly({ chosen: { label: `${controls.family.value}, ${where}`, members: new Set(cell.members) } }),
       },
-      cell.failures > 0 ? `\u00D7 ${text}` : text,
+      cell.failures === 0 ? text : `\u00D7 ${text}${byShare && measure !== kMeasures.failures ? `, ${percent(shareOf(cell))} failed` : ""}`,
     );
   };
 
@@ -154,13 +182,14 @@ assay.heatMap = (() => {
     const rows = ways.get(controls.rows.value);
     const columns = ways.get(controls.columns.value);
     const table = byId("heat-table");
-    legend(measure);
+    const cells = rows && columns ? cellsOf(indicesShown(), rows, columns) : new Map();
+    legend(measure, cells);
     tellChoice();
     if (!rows || !columns) {
       table.replaceChildren(element("caption", {}, "All cases of this family have the same values of every axis."));
       return;
     }
-    const cells = cellsOf(indicesShown(), rows, columns);
+    const byShare = isByShare(measure, cells);
     table.replaceChildren(
       element(
         "caption",
@@ -188,7 +217,7 @@ assay.heatMap = (() => {
             columns.keys.map((column) => {
               const cell = cells.get(`${row} ${column}`);
               return cell
-                ? element("td", {}, cellButton(cell, rows, columns, row, column, measure))
+                ? element("td", {}, cellButton(cell, rows, columns, row, column, measure, byShare))
                 : element("td", { class: "empty" }, "\u2013");
             }),
           ),
@@ -267,7 +296,6 @@ assay.heatMap = (() => {
 
   let pairs = [];
   let what = "";
-  const percent = (share) => `${Math.round(100 * Math.min(Math.max(share, 0), 1))} %`;
   const tellChoice = () => {
     const chosen = [controls.rows.value, controls.columns.value];
     const pair = pairs.find(({ names }) => chosen.every((name) => names.includes(name)) && chosen[0] !== chosen[1]);

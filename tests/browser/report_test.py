@@ -202,6 +202,9 @@ def check_heat_map(page):
     check("and says so", page.evaluate(says).startswith("These two axes together remove 9"))
     select(page, "heat-columns", "c")
     check("others can be chosen", "a and b remove 9" in page.evaluate(says) and page.evaluate(chosen) == ["a", "c"] or page.evaluate(chosen) == ["b", "c"])
+    every = "[...document.querySelectorAll('#heat-table button')].every((b) => b.className === 'above' && {})"
+    check("where every cell has failures, each says its share", page.evaluate(every.format("/^\u00d7 .*, 50 % failed$/.test(b.textContent)")))
+    check("and has the colour of that share", page.evaluate(every.format("/^rgb/.test(b.style.backgroundColor)")))
     page.evaluate("document.querySelector('#heat-choice button').click()")
     check("and the first two again", page.evaluate(chosen), ["a", "b"])
     check("a cell with failures says so in words", page.evaluate("[...document.querySelectorAll('#heat-table .above')].every((b) => /16 failed/.test(b.ariaLabel) && b.textContent.startsWith('\u00d7'))"))
@@ -273,7 +276,7 @@ def check_against(page):
     summary = page.evaluate("document.querySelector('#against-content p').textContent")
     check("its summary is first", summary.startswith("255 cases in both: 96 broke, 1 healed, 0 changed otherwise, 51 drifted"))
     row = page.evaluate("[...document.querySelector('#against table tbody tr').cells].slice(1).map((c) => c.textContent)")
-    check("a case has both verdicts and figures", row, ["passed", "failed", "0.5", "50", "\u00d7 100", ""])
+    check("a case has both verdicts and figures", row, ["passed", "failed", "0.5", "50", "100 times", ""])
     page.evaluate("document.querySelector('#against button').click()")
     check("and is found in the table of cases", shown(page), 96)
     page.evaluate("document.getElementById('filter-reset').click()")

@@ -93,9 +93,9 @@ TEST_F(CliBisect, FindsTheCommitAndComparesBeforeAndAfter) {
   const Outcome found = bisect("good", "bad", "");  // four commits, of which the second is tried first
   EXPECT_EQ(found.status, 0) << found.output;
   EXPECT_THAT(found.output,
-              AllOf(ContainsRegex("good [0-9a-f]+ good \\(0 of 1 cases failed\\)"),
+              AllOf(ContainsRegex("good [0-9a-f]+ good \\(0 of 1 case failed\\)"),
                     ContainsRegex("4 commits left; skip [0-9a-f]+ broken \\(it does not compile, or cannot be run\\)"),
-                    ContainsRegex("bad [0-9a-f]+ \\$\\(touch hacked\\).*\\(1 of 1 cases failed\\)"), HasSubstr("common/norm.h | 2 +-"),
+                    ContainsRegex("bad [0-9a-f]+ \\$\\(touch hacked\\).*\\(1 of 1 case failed\\)"), HasSubstr("common/norm.h | 2 +-"),
                     HasSubstr("\nbroke: 1\n"), HasSubstr("new after/kernels/common/norm.h:2:")));
   // The message of a commit is a foreign text.
   EXPECT_THAT(found.output, AllOf(HasSubstr("$(touch hacked) \\x1b[31mbad"), Not(HasSubstr("\x1b"))));
@@ -122,8 +122,8 @@ TEST_F(CliBisect, SaysWhichCommitsRemainWhereOneCannotBeJudged) {
 TEST_F(CliBisect, RefusesWhatIsNotAsTheUserSays) {
   const std::string before = state();
   for (const auto& [good, bad, why] : std::vector<std::array<std::string, 3>>{
-           {"bad", "later", "--good bad is not good: 1 of 1 cases failed"},
-           {"good", "comment", "--bad comment is not bad: 0 of 1 cases failed"},
+           {"bad", "later", "--good bad is not good: 1 of 1 case failed"},
+           {"good", "comment", "--bad comment is not bad: 0 of 1 case failed"},
            {"none", "later", "--good none cannot be judged: there is no mine.metal"},
            {"good", "broken", "--bad broken cannot be judged: it does not compile"},
            {"later", "good", "--bad good is older than --good later"},

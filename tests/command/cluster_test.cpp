@@ -180,7 +180,7 @@ TEST_F(Cluster, AnEstimateRunsNothing) {
               ContainsRegex("[0-9]+ cases: [0-9]+ CPU hours, without compilation; policy checked takes several times as long"));
   EXPECT_THAT(outcome.output, ContainsRegex("suggestion: [0-9]+ shards of about 30 CPU minutes each"));
   EXPECT_FALSE(std::filesystem::exists(place("none.sqlite")));
-  EXPECT_THAT(run_assay("run fwht_v1/d256/h8/standalone/gauss/s1 --estimate").output, HasSubstr("1 cases: 0 CPU seconds"));
+  EXPECT_THAT(run_assay("run fwht_v1/d256/h8/standalone/gauss/s1 --estimate").output, HasSubstr("1 case: 0 CPU seconds"));
 }
 
 }  // namespace

@@ -202,7 +202,26 @@ TEST_F(CliCompile, FamiliesAreListedHereAndWhereOneIsWrongOrMissing) {
   }
   const std::string rotation = write(read_file(variants + "/fwht_v1/kernel.metal"));
   const Outcome missing = run_assay("run --ledger none --kernel " + rotation);
-  EXPECT_THAT(missing.output, AllOf(HasSubstr("--family (tq4,"), HasSubstr("its arguments match family fwht"))) << missing.output;
+  EXPECT_THAT(missing.output, AllOf(HasSubstr("--family (tq4,"), Not(HasSubstr("bf16_pad")), HasSubstr("its arguments match family fwht")))
+      << missing.output;
+}
+
+TEST_F(CliCompile, WhatNoFunctionNeedsIsCountedToo) {
+  write(std::string(kStart) +
+        "float unused(float a) { return undeclared + a; }\n"
+        "float user(float a) { return unused(a); }\n"
+        "kernel void f(device float* x [[buffer(0)]]) { x[0] = 1; }\n"
+        "kernel void g(device float* x [[buffer(0)]]) { x[0] = 2; }\n");
+  const Json all = json_of("", 1);
+  EXPECT_EQ(all["functions"], 3);
+  EXPECT_EQ(all["failures"], 1);
+  const Json& refused = all["libraries"][0]["refused"];
+  ASSERT_EQ(refused.size(), 1U) << "once, and not the function that calls it";
+  EXPECT_EQ(refused[0]["name"], "unused");
+  EXPECT_EQ(refused[0]["line"], 3);
+  const Outcome table = run_assay("compile " + (folder_ / "kernel.metal").string());
+  EXPECT_THAT(table.output, AllOf(HasSubstr("3 functions: 2 compile, 1 does not"), HasSubstr("use of undeclared identifier 'undeclared'")));
+  EXPECT_EQ(run_assay("compile " + (folder_ / "kernel.metal").string() + " --function f").status, 0);
 }
 
 }  // namespace

@@ -59,6 +59,27 @@ TEST(CliMessages, AMisspeltWordIsToldWithTheOneThatIsMeant) {
   }
 }
 
+TEST(CliMessages, TheMeantOptionComesBeforeAdvice) {
+  const std::string text = run_assay("run --famly fwht").output;
+  EXPECT_THAT(text, HasSubstr("--famly (did you mean '--family'?)\n"));
+  EXPECT_LT(text.find("did you mean"), text.find("Run with --help")) << text;
+}
+
+class CliDash : public Cli {};
+
+TEST_F(CliDash, IsNoFileOfThatName) {
+  const std::string in = "cd '" + folder_.string() + "' && '" + ASSAY_BINARY_DIR + "/bin/assay' ";
+  const std::string run = "run fwht_v1/d256/h1/undo/gauss/s1 --ledger none ";
+  for (const std::string& arguments :
+       {run + "--github -", run + "--json -", run + "--sarif -", run + "--markdown -", run + "--junit -", run + "--html -",
+        std::string("triage fwht_v1/d256/h1/undo/gauss/s1 -o -"), std::string("compare fwht_v1 fwht_v1 --json -")}) {
+    const Outcome outcome = run_command(in + arguments);
+    EXPECT_EQ(outcome.status, 2) << arguments;
+    EXPECT_THAT(outcome.output, HasSubstr("'-' is not standard output here")) << arguments;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "-"));
+}
+
 TEST(CliMessages, ControlCharactersAreWrittenOut) {
   const Outcome command = run_assay("\"$(printf 'x\\033[31mred\\302\\233\\377')\"");
   EXPECT_EQ(command.status, 2);

@@ -135,6 +135,24 @@ TEST_F(CliStrict, EveryReportCountsWhatIsExcused) {
   EXPECT_THAT(report("junit"), HasSubstr("name=\"excused in the whole run\" value=\"" + text + "\""));
 }
 
+TEST_F(CliStrict, APartThatDoesNotCompileIsSaidAndFails) {
+  const std::string kernel = described(source_of("fwht_v1") +
+                                           "\nfloat unused(float a) { return undeclared + a; }\n"
+                                           "kernel void other(device float* x [[buffer(0)]]) { x[0] = missing; }\n",
+                                       "");
+  const std::string cases = "mine/d256/h1/standalone/gauss/s1";
+  const Outcome plain = run(kernel, "", cases);
+  EXPECT_EQ(plain.status, 0) << plain.output;
+  for (const char* text : {"note: unused does not compile and is left out, because no selected case needs it: ",
+                           "note: other does not compile and is left out", "undeclared identifier 'undeclared'", "identifier 'missing'"})
+    EXPECT_THAT(plain.output, HasSubstr(text));
+  const Outcome strict = run(kernel, " --strict", cases);
+  EXPECT_EQ(strict.status, 1) << strict.output;
+  EXPECT_THAT(strict.output, HasSubstr("strict: the kernel under test has 2 parts that no compiler accepts, which counts as a failure"));
+  EXPECT_THAT(run(described(source_of("fwht_v1"), ""), " --strict", cases).output,
+              AllOf(Not(HasSubstr("not compile")), Not(HasSubstr("no compiler"))));
+}
+
 TEST_F(CliStrict, ADescriptionNamesNothingOutsideOfItsFolder) {
   const std::string kernel = described(source_of("fwht_v1"), "");
   write(source_of("fwht_v1"), "outside.metal");

@@ -200,5 +200,26 @@ TEST_F(TriageCommand, SeesARaceThatChangesNoNumber) {
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("missing-barrier"), HasSubstr("--policy checked")));
 }
 
+// Cases ran with the text that was compiled; lines and edits are those of the text on disk.
+TEST_F(TriageCommand, WhatIsSavedMeanwhileIsNotMixedWithWhatFailed) {
+  const std::string mine = replaced_once(independent_kernel(), "o[i] / state.s", "o[i]");
+  const std::string file = write("#include \"part.h\"\n" + mine);
+  const std::string output = (folder_ / "output").string();
+  for (const std::string& saved : {file, write("\n", "part.h")}) {
+    std::filesystem::remove(output);
+    const std::string run = "'" + std::string(ASSAY_BINARY_DIR) +
+                            "/bin/assay' run kernel/d256/h1x1/kv33c33/ring0/nomask/nwg1/gauss/s1 --triage --ledger none --family tq4 "
+                            "--set tile=32 --set temperature=1 --kernel '" +
+                            file + "' > '" + output + "' 2>&1 &";
+    // The line comes when the run has ended.
+    const Outcome outcome = run_command(run + " while kill -0 $! && ! grep -qs 'triage of' '" + output + "'; do sleep 0.02; done; " +
+                                        "echo '// saved' >> '" + saved + "'; wait $!; status=$?; cat '" + output + "'; exit $status");
+    EXPECT_EQ(outcome.status, 1) << outcome.output;
+    EXPECT_THAT(outcome.output,
+                AllOf(HasSubstr(saved + " was saved while kernel was triaged: what was found is about two versions of it and is discarded"),
+                      Not(HasSubstr("cause: ")), HasSubstr("first failure again")));
+  }
+}
+
 }  // namespace
 }  // namespace assay::tests

@@ -129,7 +129,7 @@ TEST_F(BundleOfCases, OutputsThatNobodyWroteAndGuardsThatSomebodyWroteFail) {
   overrun[overrun.size() - 4096] = 1;
   const Outcome guards = judge_with(overrun);
   EXPECT_EQ(guards.status, 1) << guards.output;
-  EXPECT_THAT(guards.output, HasSubstr("1 words written outside of the output"));
+  EXPECT_THAT(guards.output, HasSubstr("1 word written outside of the output"));
 }
 
 // Its finding is a hazard, which a GPU does not report: the outputs are right in the first case and wrong in the other.

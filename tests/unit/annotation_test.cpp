@@ -160,19 +160,33 @@ Compilation some_compilation() {
 
 TEST(Annotations, OfACompilationSayEachErrorOnce) {
   const auto found = annotations_of(some_compilation(), kRepository);
-  ASSERT_EQ(found.size(), 5u);
+  ASSERT_EQ(found.size(), 4u) << "those of one line are one";
   EXPECT_EQ(found[0].place, (metal::SourceLocation{"h.h", 3}));
   EXPECT_EQ(found[0].title, "unknown type name 'unit'");
   EXPECT_THAT(found[0].message, HasSubstr("    3 | unit x;\n2 functions do not compile: one, two\n"));
   EXPECT_EQ(found[0].related.at(0).place, (metal::SourceLocation{"a.metal", 1}));
   EXPECT_THAT(found[1].message, HasSubstr("1 function does not compile: one\n"));
-  EXPECT_EQ(found[3].place.line, 30u);
-  EXPECT_EQ(found[4].level, Level::note);
+  EXPECT_THAT(found[1].message, HasSubstr("on the same line: only in two\n"));
+  EXPECT_EQ(found[2].place.line, 30u);
+  EXPECT_EQ(found[3].level, Level::note);
   Compilation empty;
   empty.file = "/repository/a.metal";
   empty.libraries.emplace_back();
   ASSERT_EQ(annotations_of(empty, kRepository).size(), 1u);
   EXPECT_EQ(annotations_of(empty, kRepository)[0].title, "the file has no kernel");
+}
+
+TEST(Annotations, OfALineWithSeveralErrorsAreOne) {
+  Compilation compilation;
+  compilation.file = "/repository/a.metal";
+  compilation.libraries.emplace_back().failure =
+      "/repository/a.metal:9: error: unknown type name 'flat'\n/repository/a.metal:9: error: expected ';'\n"
+      "/repository/a.metal:10: error: expected ';'\nno place\n";
+  const auto found = annotations_of(compilation, kRepository);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].title, "unknown type name 'flat'");
+  EXPECT_THAT(found[0].message, HasSubstr("on the same line: expected ';'\n"));
+  EXPECT_EQ(found[1].place.line, 10u);
 }
 
 TEST(Diagnostics, AreSplitAtTheirPlaces) {

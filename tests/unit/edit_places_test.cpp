@@ -76,5 +76,33 @@ TEST_F(EditPlaces, ASchemaMakesARepeatedEditAtAllPlacesWithOneChoice) {
   EXPECT_THAT(harness::edits_with_errors(schema, "f.metal:6: error: wrong in the second\n"), ElementsAre(0));
 }
 
+// The source with an edit as it is written.
+std::string written(std::string text, std::string_view what, std::string replacement) {
+  const Source source(text, "f.metal");
+  const Edit edit = {"twice", text.find(what), what.size(), std::move(replacement)};
+  return harness::edited(std::move(text), harness::simplified(source, edit));
+}
+
+TEST(SimplifiedEdit, HasNoNeedlessText) {
+  EXPECT_EQ(written("void f() { b = x < (p.width - 1); }", "1", "(1 - 1)"), "void f() { b = x < p.width; }");
+  EXPECT_EQ(written("void f() { b = x < p.width - 1u; }", "1u", "(1u - 1)"), "void f() { b = x < p.width; }");
+  EXPECT_EQ(written("void f() { b = x[i + 7]; }", "7", "(7 / 2)"), "void f() { b = x[i + 3]; }");
+  EXPECT_EQ(written("void f() { b = i * 16; }", "16", "(16 * 2)"), "void f() { b = i * 32; }");
+  EXPECT_EQ(written("void f() { for (; i < n; ++i) {} }", "n", "(n - 1)"), "void f() { for (; i < n - 1; ++i) {} }");
+}
+
+TEST(SimplifiedEdit, MeansTheSame) {
+  EXPECT_EQ(written("void f() { b = i * n; }", "n", "(n - 1)"), "void f() { b = i * (n - 1); }");
+  EXPECT_EQ(written("void f() { b = i - n; }", "n", "(n - 1)"), "void f() { b = i - (n - 1); }");
+  EXPECT_EQ(written("void f() { b = n % 2; }", "n", "(n + 1)"), "void f() { b = (n + 1) % 2; }");
+  EXPECT_EQ(written("void f() { b = n.x; }", "n", "(n + 1)"), "void f() { b = (n + 1).x; }");
+  EXPECT_EQ(written("void f() { b = x - 1 * c; }", "1", "(1 - 1)"), "void f() { b = x - 0 * c; }") << "0 is a factor";
+  EXPECT_EQ(written("void f() { b = -1; }", "1", "(1 - 1)"), "void f() { b = -0; }") << "no operand before the sign";
+  EXPECT_EQ(written("void f() { b = 0; }", "0", "(0 - 1)"), "void f() { b = 0 - 1; }") << "below 0";
+  EXPECT_EQ(written("void f() { b = g(x - 1); }", "1", "(1 - 1)"), "void f() { b = g(x); }") << "the parentheses of a call";
+  EXPECT_EQ(written("void f() { b = c * (x - 1); }", "1", "(1 - 1)"), "void f() { b = c * (x); }");
+  EXPECT_EQ(written("void f() { b = n; }", "n", "(n) * (k)"), "void f() { b = (n) * (k); }") << "not around all of it";
+}
+
 }  // namespace
 }  // namespace assay::tests

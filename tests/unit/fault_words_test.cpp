@@ -49,10 +49,12 @@ std::vector<Saying> sayings() {
   using namespace fault;
   return {
       {AboveBound{3}, "3 elements above their bound"},
+      {AboveBound{1}, "1 element above its bound"},
       {NotWritten{3}, "3 never written, or written from unwritten memory"},
       {Nan{3}, "3 NaN"},
       {Infinite{3}, "3 infinite"},
       {GuardWritten{3}, "3 words written outside of the output"},
+      {GuardWritten{1}, "1 word written outside of the output"},
       {Logic{1, 10, 3, 4096.5},
        "logic: 1 of 10 elements is wrong even without rounding; the worst is element 3, whose error is 4.1e+03 times its bound"},
       {Logic{2, 10, 3, 0.5},

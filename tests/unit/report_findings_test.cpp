@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "reports/html.h"
 #include "reports/markdown_text.h"
 #include "reports/run_findings.h"
 #include "reports/run_markdown.h"
@@ -168,8 +169,9 @@ TEST(Markdown, ShowsTheCauseOfAGroupWithExcerptAndDiff) {
   harness::RunRecord run = tests::some_run();
   run.findings = {tests::some_finding("fwht_v1/b")};
   const std::string text = run_markdown(run, tests::some_cases());
-  EXPECT_THAT(text, HasSubstr("\nCause 1: wrong-factor: a factor is wrong (k.metal:12)\n"));
-  EXPECT_THAT(text, HasSubstr("#### Cause 1: wrong-factor"));
+  EXPECT_THAT(text, HasSubstr("\n#### Cause 1: wrong-factor: a factor is wrong (k.metal:12)\n"));
+  EXPECT_EQ(text.find("a factor is wrong"), text.rfind("a factor is wrong")) << "said once\n" << text;
+  EXPECT_LT(text.find("### fwht_v1, failed"), text.find("#### Cause 1")) << "with the finding that it explains";
   EXPECT_THAT(text, HasSubstr("```metal\n   11 | a\n>  12 | b\n```"));
   EXPECT_THAT(text, HasSubstr("```diff\n--- a/k.metal\n+++ b/k.metal\n@@ -12 +12 @@\n-b\n+c\n```"));
   run.findings = {tests::some_finding("fwht_v1/b", tests::kHostile)};
@@ -182,6 +184,30 @@ TEST(Markdown, ShowsTheCauseOfAGroupWithExcerptAndDiff) {
     if (!is_code) outside += std::string(line) + "\n";
   }
   for (const char* markup : {"<script", "<img", "@here", "#1 "}) EXPECT_THAT(outside, Not(HasSubstr(markup)));
+}
+
+TEST(Markdown, ACauseOfTwoFindingsIsShownOnce) {
+  harness::RunRecord run = tests::some_run();
+  run.findings = {tests::some_finding("fwht_v1/b")};
+  run.findings.front().cases.push_back("tq4_v1/c");
+  const std::string text = run_markdown(run, tests::some_cases());
+  EXPECT_EQ(text.find("#### Cause 1"), text.rfind("#### Cause 1"));
+  EXPECT_THAT(text, HasSubstr("\nCause 1, see above.\n"));
+}
+
+TEST(Markdown, NamesFilesAsTheRepositoryDoes) {
+  harness::RunRecord run = tests::some_run();
+  std::vector<CaseRecord> cases = tests::some_cases();
+  run.description.environment.sources = {{"fwht_v1", "/repository/kernels/a.metal", "1"}};
+  cases[1].hazards.front().first = {"/repository/kernels/a.metal", 12};
+  cases[1].faults = {harness::fault::Hazard{metal::HazardKind::invalid_access, "f", "wild", {"/repository/kernels/a.metal", 12}, false},
+                     harness::fault::Told{"/elsewhere/b.h:3"}};
+  cases[1].hazards.front().second = metal::SourceLocation{"/elsewhere/b.h", 3};
+  const SourceRoot root("/repository");
+  EXPECT_THAT(run_markdown(run, cases, &root), AllOf(HasSubstr("failed: kernels/a.metal:12: invalid access"), HasSubstr("; b.h:3")));
+  EXPECT_THAT(run_markdown(run, cases), HasSubstr("failed: a.metal:12: invalid access"));
+  EXPECT_THAT(html(run, cases, {}, &root),
+              AllOf(HasSubstr("\"kernels/a.metal:12: invalid access"), Not(HasSubstr("\"/repository/kernels/a.metal:12: inv"))));
 }
 
 TEST(Markdown, CountsSimilarRemarksInOneLine) {

@@ -3,7 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "reports/page_data.h"
+#include "reports/run_json.h"
+#include "reports/run_markdown.h"
 #include "reports/shared_by_failures.h"
+#include "tests/support/json_schema.h"
 #include "tests/unit/report_runs.h"
 
 namespace assay::tests {
@@ -50,6 +56,32 @@ TEST(SharedByFailures, NamesFixtureAxisAndRange) {
   EXPECT_THAT(reports::shared_by_failures(cases_where([](const Record&, auto dim, auto nwg) { return dim == 512 || nwg == 2; })),
               IsEmpty());
   EXPECT_THAT(reports::shared_by_failures(cases_where([](const Record&, auto, auto) { return true; })), IsEmpty());
+}
+
+TEST(SharedByFailures, IsInEveryReport) {
+  const std::vector<harness::CaseRecord> cases = cases_where([](const harness::CaseRecord&, auto dim, auto) { return dim == 512; });
+  const std::string sentence = "tq4_v1: only head_dim = 512: all 9 failures, and none of the cases that passed";
+  EXPECT_THAT(reports::run_markdown(some_run(), cases), HasSubstr("\n- " + sentence + "\n"));
+  const auto json = nlohmann::json::parse(reports::run_json(some_run(), cases));
+  EXPECT_EQ(json["shared_by_failures"], nlohmann::json({sentence}));
+  EXPECT_THAT(Validator(nlohmann::json::parse(read_file(kRoot / "docs/report.schema.json"))).errors_of(json), IsEmpty());
+  EXPECT_EQ(nlohmann::json::parse(reports::page_data(some_run(), cases))["shared"], nlohmann::json({sentence}));
+  EXPECT_FALSE(nlohmann::json::parse(reports::run_json(some_run(), some_cases())).contains("shared_by_failures"));
+}
+
+TEST(SharedByFailures, ALedgerOfManyAxesTakesNoTime) {
+  std::vector<harness::CaseRecord> cases = cases_where([](const harness::CaseRecord&, auto dim, auto) { return dim == 512; });
+  for (harness::CaseRecord& one : cases) {
+    for (int i = 0; i < 200; ++i) one.axes.emplace_back(fmt::format("axis{}", i), i);
+  }
+  EXPECT_THAT(reports::shared_by_failures(cases), IsEmpty());
+}
+
+TEST(SharedByFailures, WordsOfARunAreNoMarkup) {
+  std::vector<harness::CaseRecord> cases = cases_where([](const harness::CaseRecord&, auto dim, auto) { return dim == 512; });
+  for (harness::CaseRecord& one : cases) one.variant = kHostile;
+  const std::string text = reports::run_markdown(some_run(), cases);
+  for (const char* markup : {"<script", "<img", "@here", "#1 "}) EXPECT_THAT(text, Not(HasSubstr(markup)));
 }
 
 // Cases of which `having` are of head dimension 512 and of fixture query_ties; the first `failing` of these fail.
