@@ -52,7 +52,7 @@ std::string sources(const FindingRecord& record) {
 
 std::string repair(const FindingRecord& record) {
   if (record.diff.empty()) return {};
-  return fmt::format("### Repair\n\nWith this change, the failing cases that were tried pass:\n\n{}\n", code_block(record.diff, "diff"));
+  return fmt::format("### Repair\n\nWhat passes with this change is said at its lines above:\n\n{}\n", code_block(record.diff, "diff"));
 }
 
 std::string worst_elements(const harness::Verdict& verdict) {

@@ -31,7 +31,7 @@ std::string say(decided::Precision it) {
       "without rounding the output would be right: the rounding error is {:.3g} times the bound, the logic error {:.3g} times", it.rounding,
       it.logic);
 }
-std::string say(decided::Repaired) { return "the class is that of what the repair changes; no known mistake explains the output"; }
+std::string say(decided::Repaired) { return "the class is that of what the repair changes, for the output alone does not tell it"; }
 std::string say(decided::NoFit) { return "no known mistake explains half of the error"; }
 
 std::vector<std::string> evidence_of(const harness::Finding& finding) {

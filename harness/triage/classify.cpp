@@ -18,6 +18,9 @@ constexpr double kPoor = 0.7;
 constexpr double kGood = 0.9;
 constexpr double kHalfOfCases = 0.5;
 
+// Whether cases that pass would fail if the mistake were made with the number that was fitted to the failing ones.
+bool is_contradicted(const Fit& fit) { return fit.is_arbitrary && fit.has_passing && fit.predicted < kHalfOfCases; }
+
 struct Faults {
   std::size_t faulty = 0, unwritten = 0;
   std::size_t telling_nothing = 0;  // not finite, or 0
@@ -41,8 +44,21 @@ Faults count_faults(std::span<const Observation> failing) {
 
 bool is_race(metal::HazardKind kind) {
   using enum metal::HazardKind;
-  return kind == threadgroup_race || kind == unfenced_barrier || kind == simdgroup_race || kind == barrier_divergence;
+  return kind == threadgroup_race || kind == unfenced_barrier || kind == simdgroup_race;
 }
+
+// The fixture about roundings of which all failing cases are, and no passing one; nullptr if there is none.
+const fixtures::Fixture* rounding_fixture(std::span<const Observation> failing, std::span<const Observation> passing) {
+  if (failing.empty()) return nullptr;
+  const std::string& name = failing.front().test_case.fixture;
+  const auto is_of_it = [&](const Observation& observation) { return observation.test_case.fixture == name; };
+  if (!std::ranges::all_of(failing, is_of_it) || std::ranges::any_of(passing, is_of_it)) return nullptr;
+  const std::span<const fixtures::Fixture> all = fixtures::all_fixtures();
+  const auto found = std::ranges::find(all, name, &fixtures::Fixture::name);
+  return found != all.end() && found->catches.find("rounded") != std::string_view::npos ? &*found : nullptr;
+}
+
+bool is_divergence(metal::HazardKind kind) { return kind == metal::HazardKind::barrier_divergence; }
 
 const metal::Hazard* find(const Evidence& evidence, bool (*of)(metal::HazardKind)) {
   const auto found = std::ranges::find_if(evidence.hazards, [&](const metal::Hazard& hazard) { return of(hazard.kind); });
@@ -88,12 +104,24 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
   const Faults faults = count_faults(failing);
   const auto breaks_promise = [&](families::Explains explains) { return take_promise(result, evidence, explains, faults.faulty == 0); };
 
+  const auto is_mistrusted = [](const Fault& fault) { return fault.kind() == FaultKind::mistrusted; };
+  if (!evidence.faults.empty() && std::ranges::all_of(evidence.faults, is_mistrusted)) {
+    decide(result, mistake::kUnknown, "no element is wrong, but its bound is too wide to tell: state the accuracy of the kernel",
+           evidence.faults);
+    return result;
+  }
+  // Accesses that a barrier should separate race after threads have missed it.
+  if (const metal::Hazard* divergence = find(evidence, is_divergence)) {
+    decide(result, mistake::kDivergence, "some threads of a threadgroup do not reach a barrier that others wait at", *divergence);
+    return result;
+  }
   const metal::Hazard* race = find(evidence, is_race);
   if (race != nullptr || evidence.depends_on_order) {
     decide(result, mistake::kBarrier, "simdgroups access shared memory without a barrier between them",
            race != nullptr ? Decided(*race) : Decided(decided::OrderDependence{}));
     return result;
   }
+  const metal::Hazard* narrow = find(evidence, [](metal::HazardKind kind) { return kind == lost_index_bits; });
   const metal::Hazard* unset = find(evidence, [](metal::HazardKind kind) { return kind == uninitialised_read; });
   // Constants are compared without a run, and no rounding excuses them.
   for (const Fault& fault : evidence.faults) {
@@ -115,10 +143,12 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
   }
   if (faults.unwritten < faults.faulty) result.fits = fits_of(failing, passing, shelf);
   // A number fitted to the error says little unless it explains whole cases.
-  const auto is_telling = [](const Fit& fit) { return fit.kind != mistake::kUnknown && (!fit.is_arbitrary || fit.exact >= kHalfOfCases); };
+  const auto is_telling = [](const Fit& fit) {
+    return fit.kind != mistake::kUnknown && (!fit.is_arbitrary || (fit.exact >= kHalfOfCases && !is_contradicted(fit)));
+  };
   const auto named = std::ranges::find_if(result.fits, is_telling);
   const Fit* best = result.fits.empty() ? nullptr : &result.fits.front();
-  const bool is_exact = best != nullptr && best->exact > 0.95 && best->goodness > kGood;
+  const bool is_exact = best != nullptr && best->exact > 0.95 && best->goodness > kGood && !is_contradicted(*best);
   if (is_exact) {
     take_fit(result, *best);
     return result;
@@ -155,11 +185,21 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
   }
   constexpr double mostly = 0.25;
   if (evidence.rounding && evidence.logic && *evidence.logic < mostly * *evidence.rounding && *evidence.rounding > 0.0) {
-    decide(result, mistake::kHalf, "the formula is right, but the precision is too low",
-           decided::Precision{*evidence.rounding, *evidence.logic});
+    const decided::Precision precision{*evidence.rounding, *evidence.logic};
+    if (const fixtures::Fixture* about = rounding_fixture(failing, passing)) {
+      decide(result, mistake::kRounding, fmt::format("only cases of fixture {} fail, which catches {}", about->name, about->catches),
+             precision);
+    } else {
+      decide(result, mistake::kHalf, "the formula is right, but the precision is too low", precision);
+    }
     return result;
   }
-  if (named != result.fits.end() && (named->goodness > kPoor || named->exact > 0.0)) take_fit(result, *named);
+  if (narrow != nullptr) {
+    decide(result, mistake::kNarrow, "an index is kept in a type that is too short for it", *narrow);
+    return result;
+  }
+  // Two mistakes at once explain some case sooner than one does.
+  if (named != result.fits.end() && (named->goodness > kPoor || (named->exact > 0.0 && !named->is_pair))) take_fit(result, *named);
   if (result.kind == mistake::kUnknown) result.decided = decided::NoFit{};
   return result;
 }

@@ -11,6 +11,9 @@
 
 namespace assay::harness {
 
+// For what was found in seconds, all cases are worth more.
+inline constexpr std::chrono::duration<double> kConfirmation = std::chrono::seconds(60);
+
 struct Confirmation {
   std::size_t given = 0, healed = 0;   // failing cases tried, and those that the repair makes pass
   std::size_t smoke = 0, passing = 0;  // cases of suite `smoke` tried, and those that pass
@@ -18,7 +21,7 @@ struct Confirmation {
   bool breaks = false;                 // a case that passed before fails with the repair; nothing further was tried
   std::vector<Case> broken;            // that case
 
-  [[nodiscard]] bool is_full() const { return !breaks && healed == given && passing == smoke; }
+  [[nodiscard]] bool is_full() const { return !breaks && is_complete && healed == given && passing == smoke; }
 };
 
 // Runs `given`, which fail without the repair, and suite `smoke` of the variant, the cheapest first. `before`: the unrepaired kernel.

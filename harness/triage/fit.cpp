@@ -177,6 +177,7 @@ Fit fit_of(const Candidate& candidate, std::span<const double> row_lengths) {
           .has_passing = candidate.passing != 0,
           .predicted = candidate.predicted_part(),
           .score = candidate.score(),
+          .is_pair = candidate.second != nullptr,
           .is_arbitrary = is_arbitrary};
 }
 

@@ -23,6 +23,7 @@ struct Fit {
   bool has_passing = false;
   double predicted = 1;       // share of the passing cases in which the mistake would have had no effect
   double score = 0;           // the key by which fits are sorted
+  bool is_pair = false;       // two mistakes at once
   bool is_arbitrary = false;  // it has a factor that was searched for, and that is no constant a kernel would leave out
 };
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -149,8 +148,7 @@ Blame blame_missing_barrier(const Laboratory& laboratory, const metal::Hazard& r
     if (blame.suspects.size() > 1) break;
     const std::string text = with_barrier(source.text(), gap);
     Laboratory repaired = with_text(laboratory, text);
-    constexpr std::chrono::duration<double> budget = std::chrono::seconds(20);
-    const Confirmation confirmation = confirm(before, repaired, given, budget);
+    const Confirmation confirmation = confirm(before, repaired, given, kConfirmation);
     if (confirmation.breaks || confirmation.healed < confirmation.given) continue;
     const Source after(text, source.name());
     blame.suspects.push_back({.file = source.name(),

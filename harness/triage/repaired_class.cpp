@@ -2,6 +2,7 @@
 #include "harness/triage/repaired_class.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -34,6 +35,16 @@ std::vector<Observation> observe_some(Laboratory& laboratory, std::span<const Ca
   return observed;
 }
 
+bool tells_nothing(const Observation& observation) {
+  bool any = false;
+  for (std::size_t i = 0; i < observation.actual.size(); ++i) {
+    if (!observation.is_faulty(i)) continue;
+    any = true;
+    if (std::isfinite(observation.actual[i]) && observation.actual[i] != 0.0) return false;
+  }
+  return any;
+}
+
 bool is_open(const Classification& classification) {
   return classification.kind == mistake::kUnknown || std::holds_alternative<decided::BestFit>(classification.decided);
 }
@@ -48,6 +59,18 @@ void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blam
   observed.insert(observed.end(), nearby.failing.begin(), nearby.failing.end());
   // Cases that are too expensive to be observed show no known mistake.
   const std::vector<Fit> fits = observed.empty() ? std::vector<Fit>() : fits_of(observed, nearby.passing, laboratory.shelf());
+  const auto take = [&](std::string_view kind, std::string says) {
+    classification.kind = kind;
+    classification.says = std::move(says);
+    classification.decided = decided::Repaired{};
+  };
+  // Many mistakes make an output 0, or no number, so the repair says more than an output that is nothing else.
+  const bool says_nothing = !observed.empty() && std::ranges::all_of(observed, tells_nothing);
+  if (says_nothing && blamed.kind.empty()) {
+    std::optional<RepairedThing> thing =
+        repaired_thing(laboratory.variant(), kernels::read_text(laboratory.variant().source), blamed.repaired);
+    if (thing && thing->kind != mistake::kUnknown) return take(thing->kind, std::move(thing->says));
+  }
   const auto explains = [&](const Fit& fit) {
     return fit.kind != mistake::kUnknown && (fit.exact > exact || (fit.goodness > good && !fit.is_arbitrary));
   };
@@ -59,11 +82,6 @@ void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blam
     classification.decided = decided::BestFit{fit->goodness};
     return;
   }
-  const auto take = [&](std::string_view kind, std::string says) {
-    classification.kind = kind;
-    classification.says = std::move(says);
-    classification.decided = decided::Repaired{};
-  };
   if (!blamed.kind.empty()) {
     take(blamed.kind, "an edit of this kind repairs it");
   } else if (std::optional<RepairedThing> thing =

@@ -3,6 +3,7 @@
 // Edits are tried in the order of their likelihood and compiled several at a time, until one makes every failing case pass
 // and breaks none.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -183,12 +184,43 @@ std::string_view kind_of(const Edit& edit) {
   return edit.op == "start" && is_start ? mistake::kMaximum : std::string_view();
 }
 
+// Of an edit that is made at several places that look alike, the first place at which alone it does as much for the failing cases.
+std::optional<Edit> single_place(const Laboratory& laboratory, const Source& source, const Edit& edit, const EditSearch& search) {
+  if (edit.also.empty()) return std::nullopt;
+  const auto healed_by = [&](const Edit& tried) {
+    Laboratory repaired = with_text(laboratory, edited(source.text(), tried));
+    repaired.set_patience(EditTrials::patience());
+    const auto passes = [&](const Case& test_case) { return repaired.verdict(test_case).status == Status::passed; };
+    if (!passes(search.failing.front()) || !std::ranges::all_of(search.passing, passes)) return std::ptrdiff_t{0};
+    return std::ranges::count_if(search.failing, passes);
+  };
+  const std::ptrdiff_t of_all = healed_by(edit);
+  std::vector<std::size_t> offsets = {edit.offset};
+  offsets.insert(offsets.end(), edit.also.begin(), edit.also.end());
+  for (const std::size_t offset : offsets) {
+    Edit one = edit;
+    one.offset = offset;
+    one.also.clear();
+    if (healed_by(one) >= of_all) return one;
+  }
+  return std::nullopt;
+}
+
+// ", and at lines 61 and 72 likewise"
+std::string other_lines(const Source& source, const Edit& edit) {
+  std::set<std::uint32_t> lines;
+  for (const std::size_t offset : edit.also) lines.insert(source.place(offset).line);
+  lines.erase(source.place(edit.offset).line);
+  if (lines.empty()) return {};
+  return fmt::format(" and the same in line{} {}", lines.size() == 1 ? "" : "s", fmt::join(lines, ", "));
+}
+
 Suspect suspect_of(const Source& source, const Edit& edit, const std::string& text, const Confirmation& confirmation, std::size_t tried) {
   const std::uint32_t line = source.place(edit.offset).line;
   const Source after(text, source.name());
   return {.file = source.name(),
           .line = line,
-          .why = fmt::format("with this small edit, {} ({} edits tried)", to_text(confirmation), tried),
+          .why = fmt::format("with this small edit{}, {} ({} edits tried)", other_lines(source, edit), to_text(confirmation), tried),
           .is_elsewhere = false,
           .context = {},
           .repaired = std::string(base::trimmed(after.line(line)))};
@@ -196,6 +228,7 @@ Suspect suspect_of(const Source& source, const Edit& edit, const std::string& te
 
 }  // namespace
 
+// Long because what was found is confirmed in the order in which it was found.
 Blame blame_small_edits(const Laboratory& laboratory, const EditSearch& asked) {
   // What one edit breaks, others are likely to break.
   std::vector<Case> passing(asked.passing.begin(), asked.passing.end());
@@ -227,14 +260,21 @@ Blame blame_small_edits(const Laboratory& laboratory, const EditSearch& asked) {
       constexpr std::size_t most_lines = 3;
       if (blame.suspects.size() >= most_lines || std::ranges::any_of(blame.suspects, [&](const Suspect& one) { return one.line == line; }))
         continue;
-      const std::string text = edited(source.text(), simplified(source, some[i]));
+      Edit edit = simplified(source, some[i]);
+      std::string text = edited(source.text(), edit);
       Laboratory repaired = with_text(laboratory, text);
       repaired.set_patience(EditTrials::patience());
       const auto passes = [&](const Case& test_case) { return repaired.verdict(test_case).status == Status::passed; };
       if (!passes(search.failing.front()) || !std::ranges::all_of(search.passing, passes)) continue;
       const auto healed = static_cast<std::size_t>(std::ranges::count_if(search.failing, passes));
       if (healed < search.failing.size() && (healed <= most_healed || !blame.suspects.empty())) continue;
-      constexpr std::chrono::duration<double> least = std::chrono::seconds(12);
+      if (std::optional<Edit> one = single_place(laboratory, source, edit, search)) {
+        edit = std::move(*one);
+        text = edited(source.text(), edit);
+        repaired = with_text(laboratory, text);
+        repaired.set_patience(EditTrials::patience());
+      }
+      constexpr std::chrono::duration<double> least = std::chrono::seconds(30);
       const Confirmation confirmation = confirm(before, repaired, search.given, std::max(least, left()));
       if (confirmation.breaks) {
         constexpr std::size_t most_passing = 20;
@@ -242,7 +282,7 @@ Blame blame_small_edits(const Laboratory& laboratory, const EditSearch& asked) {
         search.passing = passing;
         continue;
       }
-      Suspect suspect = suspect_of(source, some[i], text, confirmation, first + i + 1);
+      Suspect suspect = suspect_of(source, edit, text, confirmation, first + i + 1);
       if (confirmation.is_full()) {
         if (blame.suspects.empty()) {
           blame.repaired = text;

@@ -204,7 +204,8 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
   // Where a right number is rounded says nothing about a wrong one.
   const bool is_wrong_unrounded = explanation.logic > explanation.rounding;
   for (const LineContribution& line : explanation.lines) {
-    if (is_wrong_unrounded) break;
+    // Nor does it where no number is wrong by more than its bound.
+    if (is_wrong_unrounded || finding.minimal.judgement.above_bound == 0) break;
     add(line.rounding.place, fmt::format("the rounding in this line changes the output by {:.3g} times its bound", line.contribution));
     break;
   }

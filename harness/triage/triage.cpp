@@ -23,6 +23,7 @@
 #include "harness/triage/repaired_class.h"
 #include "harness/triage/subject_lines.h"
 #include "harness/triage/suspects.h"
+#include "harness/triage/wrong_table.h"
 
 namespace assay::harness {
 namespace {
@@ -126,9 +127,8 @@ std::vector<bool> members_of(const Laboratory& laboratory, const Finding& findin
 
 // Tries what undid the failure of a few cases on all of them and on suite `smoke`. Returns the case that it makes fail, if there is one.
 std::vector<Case> broken_by(Laboratory& laboratory, Blame& blamed, std::span<const Case> given) {
-  constexpr std::chrono::duration<double> budget = std::chrono::seconds(20);
   Laboratory repaired = with_text(laboratory, blamed.repaired);
-  const Confirmation confirmation = confirm(laboratory, repaired, given, budget);
+  const Confirmation confirmation = confirm(laboratory, repaired, given, kConfirmation);
   for (Suspect& suspect : blamed.suspects) suspect.why += fmt::format("; with it, {}", to_text(confirmation));
   return confirmation.broken;
 }
@@ -257,7 +257,10 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   Blame blamed;
   Focus focus;
   bool knows_subject = false;
-  if (!options.is_fast) blamed = blame_confirmed_differences(laboratory, must_pass, given, options);
+  const bool has_table = has_kind(evidence.faults, FaultKind::wrong_table);
+  if (!options.is_fast && has_table) blamed = blame_wrong_tables(laboratory, evidence.faults, given);
+  const bool is_of_table = !blamed.suspects.empty();
+  if (!options.is_fast && !is_of_table) blamed = blame_confirmed_differences(laboratory, must_pass, given, options);
   // Where rounding is the larger part of the error, no landmark is wrong but by rounding.
   const bool is_rounding = evidence.rounding && evidence.logic && *evidence.rounding > *evidence.logic;
   // The given and the smallest case; others may fail for another reason.
@@ -269,7 +272,9 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   if (!options.is_fast && blamed.suspects.empty() && race != finding.hazards.end())
     blamed = blame_missing_barrier(laboratory, *race, std::span(&finding.minimal.test_case, 1), given);
   // An access outside of a buffer may follow from any mistake in an index.
-  if (!options.is_fast && blamed.suspects.empty() && race == finding.hazards.end()) {
+  const bool is_half = is_of_table && blamed.is_partial;
+  // A table that is no longer recognised is no longer compared, so an edit that hides a wrong one seems to repair it.
+  if (!options.is_fast && (is_half || (blamed.suspects.empty() && !has_table)) && race == finding.hazards.end()) {
     std::vector<Case> stays;
     for (const Observation& observation : nearby.passing) stays.push_back(observation.test_case);
     const EditSearch search = {.kind = finding.classification.kind,
@@ -279,7 +284,7 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
                                .given = given,
                                .suspicion = focus.suspects.empty() && !knows_subject ? nullptr : &focus.suspicion,
                                .budget = budget};
-    blamed = blame_small_edits(laboratory, search);
+    if (!is_half) blamed = blame_small_edits(laboratory, search);
     if (blamed.is_partial) blame_second_mistake(laboratory, blamed, search);
   }
   finding.suspects = std::move(blamed.suspects);

@@ -200,6 +200,24 @@ TEST_F(TriageCommand, SeesARaceThatChangesNoNumber) {
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("missing-barrier"), HasSubstr("--policy checked")));
 }
 
+// Widening the table would hide it from the comparison, and so seem to repair it.
+TEST_F(TriageCommand, AWrongTableGetsTheValueOfTheContract) {
+  const std::string file = write(replaced_once(source_of("tq4_v1"), "0.9423405f,  1.2562312f", "0.9423405f,  1.2565312f"));
+  const Outcome outcome = run_assay("triage kernel/d256/h1x1/kv1c1/ring0/nomask/nwg1/gauss/s1 --family tq4 --kernel '" + file + "'");
+  EXPECT_EQ(outcome.status, 1) << outcome.output;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("other-codebook"), HasSubstr("with the contract's values, the failing case and all"),
+                                    ContainsRegex("\\+.*1\\.2562312f")));
+}
+
+// Accesses that race afterwards are a consequence.
+TEST_F(TriageCommand, ABarrierThatSomeThreadsMissIsNotCalledMissing) {
+  const std::string file = write(replaced_once(source_of("tq4_v1"), "if (simd_max(mask) <= kMasked)", "if (masked)"));
+  const Outcome outcome =
+      run_assay("triage --fast kernel/d256/h1x1/kv33c33/ring0/nomask/nwg1/gauss/s1 --family tq4 --kernel '" + file + "'");
+  EXPECT_EQ(outcome.status, 1) << outcome.output;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("divergent-barrier"), Not(HasSubstr("missing-barrier"))));
+}
+
 // Cases ran with the text that was compiled; lines and edits are those of the text on disk.
 TEST_F(TriageCommand, WhatIsSavedMeanwhileIsNotMixedWithWhatFailed) {
   const std::string mine = replaced_once(independent_kernel(), "o[i] / state.s", "o[i]");
