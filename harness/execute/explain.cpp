@@ -159,7 +159,9 @@ Explanation explain_case(const PreparedVariant& prepared, const Case& test_case,
   });
   explanation.lines_left_out = rounding_lines - explanation.lines.size();
   if (explanation.lines.empty()) return explanation;
-  explanation.missing_conversions_share = share_of_conversions(conversions_made - 1.0, outputs);
+  // A kernel omits at most all of the conversions, and makes up for no more than them. Where lines round in other ways that resemble these,
+  // the sum is a number without such a meaning.
+  explanation.missing_conversions_share = share_of_conversions(std::clamp(conversions_made - 1.0, -1.0, 0.0), outputs);
   explanation.share_left_out = 1.0 - explanation.missing_conversions_share;
   for (const LineContribution& line : explanation.lines) explanation.share_left_out -= line.share;
   return explanation;
