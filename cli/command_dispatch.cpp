@@ -112,7 +112,10 @@ int execute(const DispatchOptions& options, const Subject& subject, const harnes
   const harness::CaseFunction run = [&](const harness::Case& test_case) { return execute_case(subject.prepared(), test_case, theirs); };
   Keeper keeper;
   const harness::Summary summary = harness::run_cases(subject.workspace.selection.cases, run, own, never, keeper);
-  say("the trace's launch, executed on the simulator: {}", describe_trace(keeper.verdict.value()));
+  const bool is_too_short = check.lacks_room && own.execution.policy != metal::Policy::checked;
+  say("the trace's launch, executed on the simulator{}: {}",
+      is_too_short ? ", with buffers of the right size (--policy checked keeps to those of the trace)" : "",
+      describe_trace(keeper.verdict.value()));
   const bool is_right = summary.stage_failures == 0 && harness::is_success(keeper.verdict.value().status);
   if (is_right) return kExitPassed;
 

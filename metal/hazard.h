@@ -19,10 +19,10 @@ enum class HazardKind {
   out_of_bounds,       // of the bound view, the threadgroup argument or variable
   uninitialised_read,  // of a byte that neither the host nor a kernel has written
   misaligned_access,   // at an address that is not a multiple of the type's alignment
-  threadgroup_race,    // in threadgroup memory, between simdgroups
-  unfenced_barrier,    // the same, if a barrier between the two accesses does not fence threadgroup memory
+  threadgroup_race,    // in threadgroup or device memory, between simdgroups of a threadgroup
+  unfenced_barrier,    // the same, if a barrier between the two accesses does not fence that memory
   device_race,         // in device memory, between threadgroups of one dispatch
-  simdgroup_race,      // in threadgroup memory, within one simdgroup: harmless in lockstep, undefined by the language
+  simdgroup_race,      // in threadgroup or device memory, within one simdgroup: harmless in lockstep, undefined by the language
   identical_writes,    // unordered writes of the same bits to one place
   nonfinite_result,    // a NaN or an infinity from an operation on finite operands
   lost_index_bits,     // a conversion to a type that cannot hold an index

@@ -112,8 +112,8 @@ void BindingCheck::compare_copied(const metal::BoundArgument& argument, const Tr
 
 void BindingCheck::require_room(const metal::BoundArgument& argument, const TraceBuffer& buffer) {
   if (const std::uint64_t left = bytes_left(buffer); left < argument.size) {
-    sentences_.differ("buffer '{}' at index {} ({}) is too short: {} bytes are left after offset {}, the kernel reads {}", buffer.name,
-                      argument.index, argument.name, left, buffer.offset, argument.size);
+    sentences_.lack_room("buffer '{}' at index {} ({}) is too short: {} bytes are left after offset {}, the kernel reads {}", buffer.name,
+                         argument.index, argument.name, left, buffer.offset, argument.size);
   } else if (left > argument.size) {
     sentences_.tolerate("buffer '{}' at index {} ({}): {} bytes are left after offset {}, the kernel reads {}", buffer.name, argument.index,
                         argument.name, left, buffer.offset, argument.size);
@@ -197,8 +197,8 @@ void BindingCheck::compare_buffer(const metal::BoundArgument& argument, const Tr
   }
   if (!is_tensor_right(argument, wanted, binding)) return;
   if (left < wanted.length) {
-    sentences_.differ("buffer '{}' at index {} ({}) is too short: {} bytes are left after offset {}, the contract needs {}", buffer.name,
-                      argument.index, argument.name, left, buffer.offset, wanted.length);
+    sentences_.lack_room("buffer '{}' at index {} ({}) is too short: {} bytes are left after offset {}, the contract needs {}", buffer.name,
+                         argument.index, argument.name, left, buffer.offset, wanted.length);
   }
   const Correspondence::Stand* right = correspondence_.find_role(wanted.name);
   if (right != nullptr && right->name == buffer.name && right->offset == buffer.offset) return;

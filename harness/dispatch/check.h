@@ -16,6 +16,7 @@ struct TraceCheck {
   std::vector<std::string> remarks;      // differences that are no errors: more memory than needed
   std::vector<std::string> tolerated;    // the same, but so common that only a strict check mentions them
   bool lacks_barrier = false;            // whether one of the differences is a missing barrier
+  bool lacks_room = false;               // whether one of them is a buffer that is too short
 
   // A strict check takes nothing for right that the contract does not have.
   [[nodiscard]] bool agrees(bool strict) const { return differences.empty() && (!strict || (remarks.empty() && tolerated.empty())); }

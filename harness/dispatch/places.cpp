@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "harness/dispatch/tensors.h"
 
@@ -61,6 +62,36 @@ void compare_tensor(const TraceTensor& tensor, const Stand& stand, const std::ma
   }
 }
 
+const InputLayout* layout_of(std::span<const ContractDispatch> contract, const std::string& role) {
+  for (const ContractDispatch& dispatch : contract) {
+    for (const auto& [index, layout] : dispatch.inputs) {
+      if (dispatch.trace.bindings.at(index).buffer->name == role) return &layout;
+    }
+  }
+  return nullptr;
+}
+
+void compare_layout(const TraceTensor& tensor, const Stand& stand, const InputLayout* wanted, TraceCheck& check) {
+  if (wanted == nullptr || tensor.axes.empty() || tensor.length < stand.needed || has_layout(tensor, *wanted)) return;
+  check.differences.push_back(fmt::format("the tensor '{}' has {}; the kernel reads {} as {}", tensor.name,
+                                          layout_text(tensor.element, tensor.axes), stand.role,
+                                          layout_text(wanted->element, wanted->axes)));
+}
+
+// Names of the host's own do not say what a tensor is.
+void name_unknown_tensors(const Trace& trace, const Correspondence& correspondence, TraceCheck& check) {
+  std::vector<std::string> taken;
+  for (const Stand& stand : correspondence.all()) {
+    if (stand.tensor && stand.evidence == Correspondence::Evidence::first_bound)
+      taken.push_back(fmt::format("'{}' for {}", trace.tensors[*stand.tensor].name, stand.role));
+  }
+  if (taken.empty()) return;
+  check.remarks.push_back(fmt::format(
+      "the trace does not say which of the contract's tensors these are: {} taken as the first binding has it, so an exchange of "
+      "two is not noticed ({}); a binding can name its `tensor`",
+      taken.size() == 1 ? "it is" : "they are", fmt::join(taken, ", ")));
+}
+
 // Without a tensor, everything up to the next buffer of the contract or the end may belong to this one.
 void find_spare(const Stand& stand, const Correspondence& correspondence, const std::map<std::string, std::uint64_t>& lengths,
                 TraceCheck& check) {
@@ -97,15 +128,17 @@ void compare_places(std::span<const ContractDispatch> contract, const Trace& tra
   for (const Stand& stand : correspondence.all()) {
     if (stand.tensor) {
       compare_tensor(trace.tensors[*stand.tensor], stand, lengths, check);
+      compare_layout(trace.tensors[*stand.tensor], stand, layout_of(contract, stand.role), check);
     } else {
       find_spare(stand, correspondence, lengths, check);
     }
-    if (stand.evidence == Correspondence::Evidence::first_bound)
+    if (stand.evidence == Correspondence::Evidence::first_bound && !stand.tensor)
       check.tolerated.push_back(
           fmt::format("the trace does not say what '{}' is at offset {}; it is taken for {}, which the contract "
                       "binds to index {} of dispatch {}",
                       stand.name, stand.offset, stand.role, stand.index, stand.dispatch));
   }
+  name_unknown_tensors(trace, correspondence, check);
   find_idle_tensors(contract, trace, correspondence, check);
   find_overlaps(trace, correspondence.all(), check);
 }

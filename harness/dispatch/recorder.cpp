@@ -6,7 +6,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "harness/cases/case_data.h"
 #include "harness/execute/execute.h"
+#include "harness/execute/execute_job.h"
+#include "harness/execute/job_memory.h"
 #include "metal/compile/library.h"
 
 namespace assay::harness {
@@ -103,8 +106,19 @@ void LaunchRecorder::add(metal::Size3 grid, metal::Size3 threads_per_threadgroup
 
 std::vector<ContractDispatch> record_case(const PreparedVariant& prepared, const Case& test_case, const fixtures::Shelf& shelf) {
   LaunchRecorder recorder(prepared);
-  encode_case(prepared, test_case, shelf, recorder);
-  return recorder.dispatches();
+  std::map<std::string, InputLayout> inputs;
+  with_job(prepared, test_case, shelf, nullptr, [&](const families::Job& job, const JobMemory& memory) {
+    job.passes.front().encode(recorder, memory.views(0));
+    inputs = input_layouts(test_case, CaseSource(test_case, shelf).get(), job);
+  });
+  std::vector<ContractDispatch> dispatches = recorder.dispatches();
+  for (ContractDispatch& dispatch : dispatches) {
+    for (const auto& [index, binding] : dispatch.trace.bindings) {
+      const auto found = binding.buffer ? inputs.find(binding.buffer->name) : inputs.end();
+      if (found != inputs.end()) dispatch.inputs.emplace(index, found->second);
+    }
+  }
+  return dispatches;
 }
 
 }  // namespace assay::harness

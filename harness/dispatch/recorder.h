@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fixtures/shelf.h"
+#include "harness/dispatch/tensors.h"
 #include "harness/dispatch/trace.h"
 #include "harness/prepare/workbench.h"
 #include "metal/argument_layout.h"
@@ -20,6 +21,7 @@ namespace assay::harness {
 struct ContractDispatch {
   TraceDispatch trace;
   metal::ArgumentLayout layout;
+  std::map<std::uint32_t, InputLayout> inputs = {};  // by buffer index, of those whose order of elements is known; record_case() adds them
 };
 
 // Records every dispatch with the bindings that its function declares. Buffers are named by their labels and start at offset 0,

@@ -84,13 +84,19 @@ class Replay {
     }
   }
 
+  // A host's buffer may be too short. Ours is not, and only the policy `checked` holds a kernel to less of it.
+  static metal::BufferView with_room_of(const TraceBuffer& buffer, metal::BufferView view) {
+    view.limit = std::min<std::uint64_t>(view.size(), buffer.offset > buffer.length ? 0 : buffer.length - buffer.offset);
+    return view;
+  }
+
   metal::BufferView view_of(const TraceBuffer& buffer, std::size_t number, std::uint32_t index) {
-    if (const Correspondence::Stand* stand = correspondence_.find(buffer)) return views_.at(stand->role);
+    if (const Correspondence::Stand* stand = correspondence_.find(buffer)) return with_room_of(buffer, views_.at(stand->role));
     // A place further into a known buffer, for example with an offset that differs between two dispatches.
     for (const Correspondence::Stand& stand : correspondence_.all()) {
       if (stand.name == buffer.name && stand.offset < buffer.offset && buffer.offset - stand.offset < stand.needed) {
         const metal::BufferView view = views_.at(stand.role);
-        return {view.buffer, view.offset + (buffer.offset - stand.offset)};
+        return with_room_of(buffer, {view.buffer, view.offset + (buffer.offset - stand.offset)});
       }
     }
     // An argument that the contract binds only as a placeholder is bound as one here too.

@@ -24,6 +24,12 @@ class Sentences {
   void differ(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
     check_.differences.push_back(of_dispatch(fmt::format(text, std::forward<Arguments>(arguments)...)));
   }
+  // A buffer that is too short.
+  template <typename... Arguments>
+  void lack_room(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+    check_.lacks_room = true;
+    differ(text, std::forward<Arguments>(arguments)...);
+  }
   // Something that is allowed, and worth a line.
   template <typename... Arguments>
   void remark(fmt::format_string<Arguments...> text, Arguments&&... arguments) {

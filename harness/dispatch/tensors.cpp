@@ -1,13 +1,21 @@
-// Compares places of bindings with those of the tensors that a trace lists.
+// Compares places of bindings with those of the tensors that a trace lists, and the order of their elements with that of the inputs.
 #include "harness/dispatch/tensors.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <limits>
 #include <optional>
+#include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include "base/repeats.h"
+#include "fixtures/tensor.h"
 
 namespace assay::harness {
 namespace {
@@ -80,6 +88,127 @@ std::vector<Run> runs_of(const TraceTensor& tensor) {
   return runs;
 }
 
+using Axes = std::vector<TraceTensor::Axis>;
+
+constexpr std::uint64_t kMostInputBytes = std::uint64_t{64} << 20;
+
+std::vector<fixtures::Tensor> tensors_of(const Case& test_case, const families::Source& source) {
+  if (source.is_file()) return {source.tensors.begin(), source.tensors.end()};
+  try {
+    return test_case.family->files.generate(test_case, *source.generator);
+  } catch (const std::invalid_argument&) {
+    return {};  // a family without fixture files
+  }
+}
+
+std::uint64_t size_of(const families::JobBuffer& buffer) {
+  std::uint64_t size = 0;
+  for (const families::Piece& piece : buffer.contents) size += piece.bytes.size();
+  return size;
+}
+
+bool is_equal(std::span<const std::byte> some, std::span<const std::byte> other) {
+  return some.size() == other.size() && (some.empty() || std::memcmp(some.data(), other.data(), some.size()) == 0);
+}
+
+// Whether the buffer is the tensor without gaps. What the job leaves out are slots that no kernel reads.
+bool is_whole(const families::JobBuffer& buffer, std::span<const std::byte> bytes) {
+  return buffer.size == bytes.size() && !buffer.contents.empty() && std::ranges::all_of(buffer.contents, [&](const families::Piece& piece) {
+           return is_equal(piece.bytes, bytes.subspan(piece.at, piece.bytes.size()));
+         });
+}
+
+// Whether the pieces are the tensor, with gaps between them.
+bool is_spread(const families::JobBuffer& buffer, std::span<const std::byte> bytes) {
+  if (size_of(buffer) != bytes.size()) return false;
+  std::size_t at = 0;
+  return std::ranges::all_of(buffer.contents, [&](const families::Piece& piece) {
+    at += piece.bytes.size();
+    return is_equal(piece.bytes, bytes.subspan(at - piece.bytes.size(), piece.bytes.size()));
+  });
+}
+
+// Where a byte of the tensor is in the buffer.
+std::uint64_t place_of(const families::JobBuffer& buffer, std::uint64_t byte) {
+  for (const families::Piece& piece : buffer.contents) {
+    if (byte < piece.bytes.size()) return piece.at + byte;
+    byte -= piece.bytes.size();
+  }
+  return byte;
+}
+
+std::optional<InputLayout> layout_in(const families::JobBuffer& buffer, const fixtures::Tensor& tensor) {
+  const bool is_dense = is_whole(buffer, tensor.bytes);
+  if (!is_dense && !is_spread(buffer, tensor.bytes)) return std::nullopt;
+  // Equal rows look the same in every order.
+  const std::size_t row =
+      tensor.spec.shape.empty() ? tensor.bytes.size() : tensor.spec.shape.back() * fixtures::bytes_of(tensor.spec.element);
+  if (tensor.bytes.size() > row && base::repeats(tensor.bytes, row)) return std::nullopt;
+  const auto place = [&](std::uint64_t byte) { return is_dense ? byte : place_of(buffer, byte); };
+  InputLayout layout{fixtures::bytes_of(tensor.spec.element), Axes(tensor.spec.shape.size())};
+  std::uint64_t step = layout.element;
+  std::uint64_t last = place(0);
+  for (std::size_t i = layout.axes.size(); i-- > 0;) {
+    TraceTensor::Axis& axis = layout.axes[i];
+    axis = {tensor.spec.shape[i], tensor.spec.shape[i] > 1 ? place(step) - place(0) : step};
+    last += (axis.size - 1) * axis.stride;
+    step *= axis.size;
+  }
+  // Rows at other distances are no axes.
+  if (last != place(tensor.bytes.size() - layout.element)) return std::nullopt;
+  return layout;
+}
+
+Axes without_ones(Axes axes) {
+  std::erase_if(axes, [](const TraceTensor::Axis& axis) { return axis.size == 1; });
+  return axes;
+}
+
+// Innermost first, beginning with the bytes of an element. Axes without a gap between them are one.
+Axes merged(std::uint64_t element, const Axes& axes) {
+  Axes result = {{element, 1}};
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    if (axis->stride == result.back().size * result.back().stride) {
+      result.back().size *= axis->size;
+    } else {
+      result.push_back(*axis);
+    }
+  }
+  return result;
+}
+
+// Whether both lie in the same bytes, in the same order. The first may be longer.
+bool are_same_bytes(const Axes& longer, const Axes& wanted) {
+  if (longer.size() != wanted.size()) return false;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const bool is_outermost = i + 1 == wanted.size();
+    if (longer[i].stride != wanted[i].stride || longer[i].size < wanted[i].size) return false;
+    if (!is_outermost && longer[i].size != wanted[i].size) return false;
+  }
+  return true;
+}
+
+// The bytes after which an entry of each axis ends. The outermost axis is left out.
+void add_cuts(std::uint64_t element, const Axes& axes, std::vector<std::uint64_t>& cuts) {
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    cuts.push_back(element);
+    element *= axes[i].size;
+  }
+}
+
+// 65 x 2 x 128 is no way to cut 2 x 65 x 128.
+bool can_be_cut(std::vector<std::uint64_t> cuts) {
+  std::ranges::sort(cuts);
+  for (std::size_t i = 1; i < cuts.size(); ++i) {
+    if (cuts[i] % cuts[i - 1] != 0) return false;
+  }
+  return true;
+}
+
+bool is_same(const Axes& some, const Axes& other) {
+  return std::ranges::equal(some, other, [](const auto& a, const auto& b) { return a.size == b.size && a.stride == b.stride; });
+}
+
 }  // namespace
 
 std::string misplacement(const Trace& trace, const TraceTensor& tensor, const TraceBuffer& bound, const metal::BoundArgument& argument) {
@@ -128,6 +257,54 @@ bool share_bytes(const TraceTensor& a, const TraceTensor& b) {
     }
   }
   return false;
+}
+
+std::map<std::string, InputLayout> input_layouts(const Case& test_case, const families::Source& source, const families::Job& job) {
+  std::uint64_t bytes = 0;
+  for (const families::JobBuffer& buffer : job.buffers) bytes += std::min<std::uint64_t>(buffer.size, kMostInputBytes + 1);
+  if (bytes > kMostInputBytes) return {};
+  std::map<std::string, InputLayout> layouts;
+  const std::vector<fixtures::Tensor> tensors = tensors_of(test_case, source);
+  for (const families::JobBuffer& buffer : job.buffers) {
+    std::optional<InputLayout> only;
+    bool is_ambiguous = false;
+    for (const fixtures::Tensor& tensor : tensors) {
+      if (tensor.bytes.empty()) continue;
+      const auto layout = layout_in(buffer, tensor);
+      is_ambiguous = is_ambiguous || (layout && only && !is_same(without_ones(layout->axes), without_ones(only->axes)));
+      if (layout && !only) only = layout;
+    }
+    if (only && !is_ambiguous) layouts.emplace(buffer.argument, *only);
+  }
+  return layouts;
+}
+
+bool has_layout(const TraceTensor& tensor, const InputLayout& wanted) {
+  Axes axes = without_ones(tensor.axes);
+  const Axes right = without_ones(wanted.axes);
+  const auto has_sizes_of = [](const Axes& some, const Axes& other) {
+    return std::ranges::equal(some, other, {}, &TraceTensor::Axis::size, &TraceTensor::Axis::size);
+  };
+  const auto has_same_sizes = std::ranges::is_permutation(axes, right, {}, &TraceTensor::Axis::size, &TraceTensor::Axis::size);
+  if (tensor.element == wanted.element && has_same_sizes) {
+    if (!has_sizes_of(axes, right)) std::ranges::sort(axes, std::ranges::greater(), &TraceTensor::Axis::stride);
+    return is_same(axes, right);
+  }
+  std::vector<std::uint64_t> cuts;
+  add_cuts(tensor.element, axes, cuts);
+  add_cuts(wanted.element, right, cuts);
+  return are_same_bytes(merged(tensor.element, axes), merged(wanted.element, right)) && can_be_cut(cuts);
+}
+
+std::string layout_text(std::uint64_t element, const std::vector<TraceTensor::Axis>& axes) {
+  std::vector<std::uint64_t> sizes;
+  std::vector<std::uint64_t> strides;
+  for (const TraceTensor::Axis& axis : axes) {
+    sizes.push_back(axis.size);
+    strides.push_back(axis.stride);
+  }
+  return fmt::format("{} elements of {} byte{}, with strides of {} bytes", fmt::join(sizes, " x "), element, element == 1 ? "" : "s",
+                     fmt::join(strides, ", "));
 }
 
 }  // namespace assay::harness

@@ -1,9 +1,14 @@
-// The tensors that a trace lists: whether a binding is where its tensor is, and whether two share bytes.
+// The tensors that a trace lists: whether a binding is where its tensor is, whether two share bytes, and the order of their elements.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
+#include "families/job.h"
+#include "families/source.h"
+#include "harness/cases/case.h"
 #include "harness/dispatch/trace.h"
 #include "metal/argument_layout.h"
 
@@ -24,5 +29,23 @@ namespace assay::harness {
 [[nodiscard]] inline TraceTensor dense_tensor(std::string name, std::string buffer, std::uint64_t start, std::uint64_t length) {
   return {std::move(name), std::move(buffer), start, length, 0, {}};
 }
+
+// The axes of an input as the kernel reads it, outermost first.
+struct InputLayout {
+  std::uint64_t element = 0;  // bytes
+  std::vector<TraceTensor::Axis> axes;
+};
+
+// By the name of the buffer. They are derived from where the job puts the tensors that a fixture file of the case would have; an input
+// that is none of these has no layout here, like all inputs of cases with much memory.
+[[nodiscard]] std::map<std::string, InputLayout> input_layouts(const Case& test_case, const families::Source& source,
+                                                               const families::Job& job);
+
+// Whether the elements of a tensor lie in the order that the kernel reads. Axes may be split, merged or, with their strides, listed in
+// another order; the outermost may be longer. Axes of size 1 do not count. The tensor has as many bytes as the contract needs.
+[[nodiscard]] bool has_layout(const TraceTensor& tensor, const InputLayout& wanted);
+
+// "2 x 65 x 128 elements of 1 byte, with strides of 8320, 128, 1 bytes".
+[[nodiscard]] std::string layout_text(std::uint64_t element, const std::vector<TraceTensor::Axis>& axes);
 
 }  // namespace assay::harness

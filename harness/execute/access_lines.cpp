@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 namespace assay::harness {
 namespace {
@@ -13,6 +14,8 @@ bool can_be(const metal::Hazard& unplaced, const metal::Hazard& checked) {
   if (!is_access || checked.function != unplaced.function) return false;
   return unplaced.written == 0 || (unplaced.written & checked.written) != 0;
 }
+
+constexpr std::string_view kSource = "(the line is that of policy checked)";
 
 }  // namespace
 
@@ -31,8 +34,22 @@ void take_lines(std::vector<metal::Hazard>& hazards, std::span<const metal::Haza
     if (only == nullptr || !is_certain) continue;
     hazard.first = only->first;
     hazard.lacks_line = false;
-    hazard.message = fmt::format("{}:{}: {} (the line is that of policy checked)", only->first.file, only->first.line, hazard.message);
+    hazard.message = fmt::format("{}:{}: {} {}", only->first.file, only->first.line, hazard.message, kSource);
   }
+}
+
+std::optional<metal::Hazard> find_stray_write(std::span<const metal::Hazard> checked) {
+  const metal::Hazard* only = nullptr;
+  for (const metal::Hazard& candidate : checked) {
+    const bool is_access = candidate.kind == metal::HazardKind::out_of_bounds || candidate.kind == metal::HazardKind::invalid_access;
+    if (!is_access || (candidate.written & ~metal::kWroteBesideThreadgroupMemory) == 0) continue;
+    if (candidate.lacks_line || (only != nullptr && only->first != candidate.first)) return std::nullopt;
+    only = &candidate;
+  }
+  if (only == nullptr) return std::nullopt;
+  metal::Hazard found = *only;
+  found.message += fmt::format(" {}", kSource);
+  return found;
 }
 
 }  // namespace assay::harness

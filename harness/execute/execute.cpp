@@ -239,14 +239,22 @@ void compare_values(const PreparedVariant& prepared, const Outcome& first, const
 // is too expensive for several schedules is too expensive for that, which takes many times as long.
 void find_lines(const PreparedVariant& prepared, const Case& test_case, const ExecutionOptions& options, const metal::Schedule& schedule,
                 Verdict& verdict) {
-  if (options.policy == metal::Policy::checked || options.device.is_gpu() || options.returned || !any_lacks_line(verdict.hazards)) return;
+  if (options.policy == metal::Policy::checked || options.device.is_gpu() || options.returned) return;
+  const bool wrote_guards = verdict.judgement.guard_violations != 0 && verdict.hazards.empty();
+  if (!wrote_guards && !any_lacks_line(verdict.hazards)) return;
   if (test_case.family->work(test_case.values) > kRepeatedWork) return;
   ExecutionOptions again = options;
   again.policy = metal::Policy::checked;
   again.explain = again.keep_output = again.keep_bits = false;
   again.rounded_line.reset();
   Kept kept;
-  take_lines(verdict.hazards, execute_once(prepared, test_case, again, schedule, kept).verdict.hazards);
+  const std::vector<metal::Hazard> checked = execute_once(prepared, test_case, again, schedule, kept).verdict.hazards;
+  if (wrote_guards) {
+    if (const auto write = find_stray_write(checked))
+      verdict.faults.emplace_back(fault::Hazard{write->kind, write->function, write->message, write->first, false});
+  } else {
+    take_lines(verdict.hazards, checked);
+  }
 }
 
 }  // namespace
@@ -306,12 +314,12 @@ Outcome execute_once(const PreparedVariant& prepared, const Case& test_case, con
     outcome.birth = std::move(report.birth);
     std::ranges::partition_copy(report.hazards, std::back_inserter(verdict.hazards), std::back_inserter(verdict.remarks),
                                 [](const metal::Hazard& hazard) { return metal::is_defect(hazard.kind); });
-    find_lines(prepared, test_case, options, schedule, verdict);
     verdict.counters = report.counters;
     if (options.policy == metal::Policy::checked) {
       verdict.cost.emplace();
       for (const metal::KernelCost& part : report.cost) *verdict.cost += part.total;
     }
+    find_lines(prepared, test_case, options, schedule, verdict);
     conclude(verdict);
   } catch (const KernelDied& death) {
     verdict.status = death.fault.kind() == FaultKind::timeout ? Status::timeout : Status::crashed;

@@ -157,6 +157,7 @@ void Checker::prepare(abi::Lane& lane) {
 void Checker::threadgroup_barrier(std::uint32_t site, std::uint32_t flags) {
   ++period_;
   order_.barrier((flags & kFencesThreadgroup) != 0, site);
+  if ((flags & kFencesDevice) == 0) device_order_.unfenced_barrier(site);
   fence(flags);
 }
 
@@ -167,6 +168,7 @@ void Checker::fence(std::uint32_t flags) {
 void Checker::simdgroup_barrier(std::uint32_t simdgroup, std::uint32_t flags) {
   ++period_;
   order_.simdgroup_barrier(simdgroup, (flags & kFencesThreadgroup) != 0);
+  if ((flags & kFencesDevice) != 0) device_order_.simdgroup_fence(simdgroup);
 }
 
 // Null for the lane's own memory, the kernel's constants, and unmapped addresses. An access to the latter is a fault.

@@ -2,9 +2,8 @@
 //
 // Each dispatch has its own checker, and its threadgroups run one after the other. A pointer's bounds are those of the object
 // that it was derived from. Two accesses to one byte race if at least one is a write, not both are atomic, and nothing orders
-// them (race_marks.h). In threadgroup memory, a threadgroup_barrier that fences threadgroup memory orders simdgroups; within a
-// simdgroup, such a barrier or a simdgroup_barrier does. In device memory, atomic operations between barriers that fence it
-// order threadgroups (device_order.h).
+// them (race_marks.h). A threadgroup_barrier that fences the memory orders simdgroups; within a simdgroup, such a barrier or a
+// simdgroup_barrier does. In device memory, atomic operations between barriers that fence it order threadgroups (device_order.h).
 #pragma once
 
 #include <array>

@@ -68,17 +68,23 @@ void Checker::report_race(std::uint32_t number, const Object& object, std::size_
   const abi::Access& other = module_.accesses[rival.access()];
   const bool is_same_value =
       source != nullptr && ((access.kind | other.kind) & abi::kReads) == 0 && std::memcmp(object.data + offset, source, bytes) == 0;
-  const bool is_within = object.is_threadgroup && ThreadgroupOrder::is_same_party(mine, rival);
-  const bool is_unfenced = object.is_threadgroup && rival.when < order_.unfenced.when;
-  const HazardKind kind = is_same_value            ? HazardKind::identical_writes
-                          : !object.is_threadgroup ? HazardKind::device_race
-                          : is_within              ? HazardKind::simdgroup_race
-                          : is_unfenced            ? HazardKind::unfenced_barrier
-                                                   : HazardKind::threadgroup_race;
+  const bool is_outside = !object.is_threadgroup && !device_order_.is_own(rival);
+  const bool is_within = !is_outside && ThreadgroupOrder::is_same_party(mine, rival);
+  const UnfencedBarrier* unfenced = nullptr;
+  if (!object.is_threadgroup) {
+    unfenced = device_order_.unfenced_since(rival);
+  } else if (rival.when < order_.unfenced.when) {
+    unfenced = &order_.unfenced;
+  }
+  const HazardKind kind = is_same_value         ? HazardKind::identical_writes
+                          : is_outside          ? HazardKind::device_race
+                          : is_within           ? HazardKind::simdgroup_race
+                          : unfenced != nullptr ? HazardKind::unfenced_barrier
+                                                : HazardKind::threadgroup_race;
   if ((kind != HazardKind::identical_writes || !object.is_threadgroup) && leaves_out()) return;
   findings_.add(kind, line_of(access), line_of(other), [&] {
     std::string party;
-    if (!object.is_threadgroup) {
+    if (is_outside) {
       party = fmt::format("thread {} of threadgroup number {}", rival.thread(), device_order_.threadgroup_of(rival.when));
     } else {
       party = (rival.who & Mark::kSeveral) != 0 ? fmt::format("several lanes of simdgroup {}", rival.simdgroup()) : who(rival.thread());
@@ -86,8 +92,9 @@ void Checker::report_race(std::uint32_t number, const Object& object, std::size_
     const SourceLocation second = findings_.location(line_of(other));
     std::string order = "nothing orders them";
     if (kind == HazardKind::unfenced_barrier) {
-      const abi::Site& barrier = module_.sites[order_.unfenced.site];
-      order = fmt::format("the barrier between them at {}:{} does not fence threadgroup memory", module_.files[barrier.file], barrier.line);
+      const abi::Site& barrier = module_.sites[unfenced->site];
+      order = fmt::format("the barrier between them at {}:{} does not fence {} memory", module_.files[barrier.file], barrier.line,
+                          object.is_threadgroup ? "threadgroup" : "device");
     }
     return fmt::format("{}: {} {} {}, which {} {} at {}:{}, and {}{}", to_string(kind), who(mine.thread()), verb(access),
                        where(object, offset, bytes), party, verb(other), second.file, second.line, order, threadgroup());

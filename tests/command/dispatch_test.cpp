@@ -102,6 +102,20 @@ TEST_F(Cli, AViewIsHeldToItsTensor) {
                                   HasSubstr("executed on the simulator: failed")));
 }
 
+TEST_F(Cli, ALaunchWithAShortBufferSaysWithWhichItRuns) {
+  const std::string trace =
+      replaced(read_file(kGolden / "tq4.json"), R"("buffer": "K_norms", "length": 520)", R"("buffer": "K_norms", "length": 100)");
+  const std::string file = write(trace, "short.json");
+  const Outcome native = run_assay("check-dispatch --execute " + file);
+  EXPECT_EQ(native.status, 1);
+  EXPECT_THAT(native.output, AllOf(HasSubstr("100 bytes are left after offset 0, the contract needs 520"),
+                                   HasSubstr("executed on the simulator, with buffers of the right size (--policy checked")));
+  const Outcome checked = run_assay("check-dispatch --execute --policy checked " + file);
+  EXPECT_EQ(checked.status, 1);
+  EXPECT_THAT(checked.output,
+              AllOf(HasSubstr("executed on the simulator: hazard"), HasSubstr("bytes 100..103 of 'K_norms' (buffer 3, 100 bytes)")));
+}
+
 TEST_F(Cli, StrictAllowsNothing) {
   const std::string right = write(with_tensors(), "right.json");
   const Outcome strict = run_assay("check-dispatch --strict " + right);

@@ -119,6 +119,19 @@ TEST_F(CliRemarks, ANativeHazardNamesTheLineOnBothEngines) {
   EXPECT_EQ(document["cases"][0]["hazards"][0]["line"], line_of(text_, "shared[lane + params"));
 }
 
+// The guard band of the output: no processor reports that.
+TEST_F(CliRemarks, AWriteBesideTheOutputNamesItsLine) {
+  const std::string text =
+      replaced_once(source_of("tq4_v1"), "dst4[row * D4 + i] = so4[i] * inv;", "dst4[row * D4 + i + 1] = so4[i] * inv;");
+  const Outcome outcome =
+      run_assay("run mine/d256/h2x1/kv2c2/ring0/nomask/nwg1/gauss/s7 --family tq4 --ledger none --limit block_norms=0 --kernel '" +
+                write(text, "mine.metal") + "'");
+  EXPECT_EQ(outcome.status, 1);
+  const std::string line = "mine.metal:" + std::to_string(line_of(text, "dst4[row * D4 + i + 1]"));
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr(line + ": out of bounds in flash_attn_vec_tq_dk256: "),
+                                    HasSubstr("4 words written outside of the output"), HasSubstr("(the line is that of policy checked)")));
+}
+
 TEST_F(CliRemarks, ANativeHazardNamesNoLineIfItMayBeOneOfTwo) {
   const std::string kernel = with_code(
       "    threadgroup float shared[40];\n    shared[lane + params.num_heads * 9] = 1.0f;\n"

@@ -20,6 +20,8 @@ inline std::string checked_kernel(std::string_view body, std::string helpers = {
 }
 
 inline const std::string kBarrier = "threadgroup_barrier(mem_flags::mem_threadgroup);\n";
+inline const std::string kDevice = "threadgroup_barrier(mem_flags::mem_device);\n";
+inline const std::string kFence = "atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device);\n";
 inline const std::string kUnfenced = "threadgroup_barrier(mem_flags::mem_none);\n";
 inline const std::string kOut = "out[tg * 64 + t] = ";
 inline const std::string kFloat = "const float x = float(in[t]);\n";  // 7

@@ -1,6 +1,7 @@
 // Compiles and runs rows of the policy `checked`, and compares their hazards.
 #include "tests/conformance/checked_rows.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <ostream>
@@ -15,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::vector<metal::Hazard> findings_of(const CheckedRow& row, const std::string& schedule) {
+std::vector<metal::Hazard> findings_of(const CheckedRow& row, const std::string& schedule, metal::Engine engine = metal::Engine::vector) {
   return execute({.source = checked_kernel(row.body, row.helpers),
                   .output_words = 256,
                   .inputs = {std::vector<std::uint32_t>(64, 7), {}, std::vector<std::uint32_t>(64, 0)},
@@ -23,8 +24,14 @@ std::vector<metal::Hazard> findings_of(const CheckedRow& row, const std::string&
                   .threadgroups = {2, 1, 1},
                   .threads = {64, 1, 1},
                   .threadgroup_bytes = 1024,
-                  .options = {.schedule = metal::Schedule::parse(schedule), .policy = metal::Policy::checked}})
+                  .options = {.schedule = metal::Schedule::parse(schedule), .policy = metal::Policy::checked, .engine = engine}})
       .hazards;
+}
+
+std::string texts_of(const std::vector<metal::Hazard>& findings) {
+  std::string all;
+  for (const auto& finding : findings) all += fmt::format("{} ({} times)\n", finding.message, finding.count);
+  return all;
 }
 
 // Of checked_kernel().
@@ -40,15 +47,14 @@ void PrintTo(const CheckedRow& row, std::ostream* stream) { *stream << row.name;
 
 TEST_P(Checked, FindsItWhereItIsAndNothingElse) {
   const CheckedRow& row = GetParam();
+  EXPECT_EQ(texts_of(findings_of(row, "forward")), texts_of(findings_of(row, "forward", metal::Engine::fibers)));
   for (const char* schedule : {"forward", "reverse"}) {
     const auto findings = findings_of(row, schedule);
     if (row.first_line == 0) {
       for (const auto& finding : findings) ADD_FAILURE() << schedule << ": " << finding.message;
       continue;
     }
-    std::string all;
-    for (const auto& finding : findings) all += finding.message + "\n";
-    ASSERT_EQ(findings.size(), 1U) << schedule << ":\n" << all;
+    ASSERT_EQ(findings.size(), 1U) << schedule << ":\n" << texts_of(findings);
     EXPECT_EQ(to_string(findings[0].kind), to_string(row.kind)) << findings[0].message;
     const std::uint32_t second = findings[0].second ? findings[0].second->line : 0;
     const bool is_swapped = findings[0].first.line == in_source(row.second_line);  // who comes first is the schedule's affair

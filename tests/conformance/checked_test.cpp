@@ -11,6 +11,17 @@ namespace {
 
 using metal::HazardKind;
 
+// Word t of `counters`, by threadgroup 0.
+const std::string kWriteWord = "if (tg == 0) ((device uint*)counters)[t] = t;\n";
+std::string read_word(const std::string& index) { return "if (tg == 0) out[t] = ((device uint*)counters)[" + index + "];"; }
+
+// The lanes that come last read what the others have written.
+std::string the_last_simdgroup(const std::string& fence) {
+  return "if (tg == 0) scratch[t] = 1.0f;\n" + fence +
+         "const uint n = tg != 0 ? 0 : atomic_fetch_add_explicit(counters, 1u, memory_order_relaxed);\n" + fence +
+         "if (n >= 39) out[t] = as_type<uint>(scratch[t ^ 32]);";
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Bounds, Checked,
     ::testing::Values(
@@ -254,7 +265,35 @@ INSTANTIATE_TEST_SUITE_P(
                    "+ t) = 1;",
                    1, 2, "between threadgroups"},
         CheckedRow{"atomics", HazardKind::device_race, "atomic_fetch_add_explicit(counters + lane, 1u, memory_order_relaxed);"},
+        CheckedRow{"one_writes_what_it_and_another_read", HazardKind::device_race,
+                   "const uint v = atomic_load_explicit(counters + lane, memory_order_relaxed);\n" + kDevice +
+                       "if (tg == 1 && sg == 1) *(device uint*)(counters + lane) = v;",
+                   1, 3, "between threadgroups"},
         CheckedRow{"halves_of_a_word", HazardKind::device_race, "((device ushort*)out)[2 * t + tg] = 1;"}),
+    kNameOfRow);
+
+INSTANTIATE_TEST_SUITE_P(
+    DeviceRacesOfOneThreadgroup, Checked,
+    ::testing::Values(
+        CheckedRow{"two_simdgroups_one_element", HazardKind::threadgroup_race, "if (tg == 0) out[lane] = sg;", 1, 1,
+                   "'out' (buffer 0, 1024 bytes), which lane 0 of simdgroup"},
+        CheckedRow{"the_other_simdgroup_reads", HazardKind::threadgroup_race, kWriteWord + read_word("t ^ 32"), 1, 2, "between simdgroups"},
+        CheckedRow{"the_other_simdgroup_reads_behind_a_barrier", HazardKind::threadgroup_race, kWriteWord + kDevice + read_word("t ^ 32")},
+        CheckedRow{"the_other_simdgroup_reads_behind_a_barrier_of_other_memory", HazardKind::unfenced_barrier,
+                   kWriteWord + kBarrier + read_word("t ^ 32"), 1, 3, ":5 does not fence device memory"},
+        CheckedRow{"the_other_simdgroup_overwrites_what_was_read", HazardKind::threadgroup_race,
+                   read_word("t") + "\n" + kBarrier + kDevice + read_word("t") + "\nif (tg == 0) ((device uint*)counters)[t ^ 32] = t;", 4,
+                   5, "between simdgroups"},
+        CheckedRow{"all_lanes_one_element", HazardKind::simdgroup_race, "if (tg == 0 && sg == 0) out[0] = lane;", 1, 1,
+                   "within a simdgroup: lane 1 of simdgroup 0 writes element 0"},
+        CheckedRow{"the_neighbour_reads", HazardKind::simdgroup_race, kWriteWord + read_word("t ^ 1"), 1, 2, "within a simdgroup"},
+        CheckedRow{"the_neighbour_reads_behind_a_barrier", HazardKind::simdgroup_race,
+                   kWriteWord + "simdgroup_barrier(mem_flags::mem_device);\n" + read_word("t ^ 1")},
+        CheckedRow{"the_neighbour_reads_behind_a_barrier_of_other_memory", HazardKind::simdgroup_race,
+                   kWriteWord + "simdgroup_barrier(mem_flags::mem_threadgroup);\n" + read_word("t ^ 1"), 1, 3, "within a simdgroup"},
+        CheckedRow{"the_last_simdgroup_reads_behind_fences", HazardKind::threadgroup_race, the_last_simdgroup(kFence)},
+        CheckedRow{"the_last_simdgroup_reads_without_fences", HazardKind::threadgroup_race, the_last_simdgroup(";\n"), 1, 5,
+                   "between simdgroups"}),
     kNameOfRow);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -264,7 +303,11 @@ INSTANTIATE_TEST_SUITE_P(
                       CheckedRow{"of_two_threadgroups", HazardKind::identical_writes, "out[t] = t;", 1, 1, "identical"},
                       CheckedRow{"of_one_threadgroup", HazardKind::identical_writes, "if (tg == 0) out[t] = t;"},
                       CheckedRow{"of_all_lanes", HazardKind::identical_writes, "if (sg == 0) sh[0] = 3;", 1, 1, "identical"},
-                      CheckedRow{"of_one_lane", HazardKind::identical_writes, "if (t == 0) sh[0] = 3;"}),
+                      CheckedRow{"of_one_lane", HazardKind::identical_writes, "if (t == 0) sh[0] = 3;"},
+                      CheckedRow{"of_all_lanes_to_device_memory", HazardKind::identical_writes, "if (tg == 0 && sg == 0) out[0] = 3;", 1, 1,
+                                 "identical"},
+                      CheckedRow{"of_two_simdgroups_to_device_memory", HazardKind::identical_writes, "if (tg == 0) out[lane] = lane;", 1, 1,
+                                 "identical"}),
     kNameOfRow);
 
 INSTANTIATE_TEST_SUITE_P(

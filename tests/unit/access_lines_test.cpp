@@ -40,6 +40,19 @@ TEST(AccessLines, AreTakenIfAllAccessesThatItCanBeAreInOneLine) {
             "k.metal:12: invalid access in f: a thread wrote behind it (the line is that of policy checked)");
 }
 
+TEST(AccessLines, OfAWriteBesideAnOutputIsTheOnlyOneThatWrites) {
+  const auto line_of_write = [](const std::vector<Hazard>& checked) {
+    const auto found = harness::find_stray_write(checked);
+    return found ? found->first.line : 0;
+  };
+  EXPECT_EQ(line_of_write({checked_at(12, 2), checked_at(13, 0), checked_at(12, 4, "g")}), 12U) << "a read, and the same line";
+  EXPECT_EQ(line_of_write({}), 0U);
+  EXPECT_EQ(line_of_write({checked_at(12, 2), checked_at(13, 2)}), 0U);
+  EXPECT_EQ(line_of_write({checked_at(12, 2), beside_buffer(2)}), 0U) << "checked lacks a line too";
+  EXPECT_EQ(line_of_write({checked_at(12, metal::kWroteBesideThreadgroupMemory)}), 0U);
+  EXPECT_EQ(harness::find_stray_write(std::vector{checked_at(12, 2)})->message, "out of bounds (the line is that of policy checked)");
+}
+
 TEST(AccessLines, AreNotNamedIfTheyAreNotCertain) {
   EXPECT_EQ(line_of(beside_buffer(2), {}), 0U);
   EXPECT_EQ(line_of(beside_buffer(2), {checked_at(12, 2), checked_at(13, 2)}), 0U);

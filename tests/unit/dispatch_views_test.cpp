@@ -1,5 +1,6 @@
 // Traces that list their tensors: each binding is held to where its tensor is, however the host computed the offset.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -148,6 +149,86 @@ INSTANTIATE_TEST_SUITE_P(
              },
              {"K_packed occupies 16640 bytes from offset 8192, but K_norms starts at offset 24828"}}),
     [](const auto& parameter) { return parameter.param.name; });
+
+// What the check says of a tensor of a case that has these axes, in elements.
+std::string difference_of_axes(const std::string& family, const std::string& name, std::uint64_t element,
+                               const std::vector<TraceTensor::Axis>& axes) {
+  Trace trace = recorded(family);
+  TraceTensor tensor{name, name, 0, element, element, axes};
+  for (TraceTensor::Axis& axis : tensor.axes) {
+    axis.stride *= element;
+    tensor.length += (axis.size - 1) * axis.stride;
+  }
+  trace.tensors = {tensor};
+  for (harness::TraceDispatch& dispatch : trace.dispatches) {
+    for (auto& [index, binding] : dispatch.bindings) {
+      if (binding.buffer && binding.buffer->length != 0) binding.buffer->length += tensor.length;
+    }
+  }
+  return fmt::format("{}", fmt::join(check(family, trace).differences, "; "));
+}
+
+// K is 2 heads of 65 positions of 128 bytes, Q 8 heads of 256 floats.
+TEST(DispatchViewsCheck, AnotherOrderOfElementsIsADifference) {
+  EXPECT_EQ(difference_of_axes("tq4", "K_packed", 1, {{65, 256}, {2, 128}, {128, 1}}),
+            "the tensor 'K_packed' has 65 x 2 x 128 elements of 1 byte, with strides of 256, 128, 1 bytes; the kernel reads K_packed as "
+            "2 x 65 x 128 elements of 1 byte, with strides of 8320, 128, 1 bytes");
+  EXPECT_EQ(
+      difference_of_axes("tq4", "Q", 4, {{8, 1}, {256, 8}}),
+      "the tensor 'Q' has 8 x 256 elements of 4 bytes, with strides of 4, 32 bytes; the kernel reads Q as 8 x 256 elements of 4 bytes, "
+      "with strides of 1024, 4 bytes");
+  EXPECT_THAT(difference_of_axes("tq4", "Q", 4, {{8, 512}, {256, 1}}), HasSubstr("strides of 2048, 4 bytes")) << "gaps between rows";
+  EXPECT_THAT(difference_of_axes("tq4", "Q", 4, {{256, 8}, {8, 1}}), HasSubstr("256 x 8 elements"));
+  EXPECT_THAT(difference_of_axes("tq4", "K_packed", 1, {{2, 16384}, {65, 128}, {128, 1}}), HasSubstr("strides of 16384, 128, 1"))
+      << "a capacity of 128";
+  EXPECT_THAT(difference_of_axes("tq4", "K_packed", 4, {{65, 64}, {2, 32}, {32, 1}}), HasSubstr("65 x 2 x 32 elements of 4 bytes"));
+}
+
+TEST(DispatchViewsCheck, TheSameElementsInOtherWordsAreNone) {
+  const auto none = [](const std::string& family, const std::string& name, std::uint64_t element,
+                       const std::vector<TraceTensor::Axis>& axes) {
+    EXPECT_EQ(difference_of_axes(family, name, element, axes), "") << name << " of " << axes.size() << " axes";
+  };
+  none("tq4", "Q", 4, {{8, 256}, {256, 1}});
+  none("tq4", "Q", 4, {{1, 1}, {8, 256}, {1, 7}, {256, 1}});  // strides of axes of size 1 mean nothing
+  none("tq4", "Q", 4, {{2048, 1}});
+  none("tq4", "Q", 4, {{2, 1024}, {4, 256}, {256, 1}});  // groups of heads
+  none("tq4", "Q", 4, {{9, 256}, {256, 1}});             // spare rows at the end
+  none("tq4", "Q", 4, {{256, 1}, {8, 256}});             // listed in another order, with the strides of the right one
+  none("tq4", "K_packed", 1, {{2, 8320}, {65, 128}, {128, 1}});
+  none("tq4", "K_packed", 4, {{2, 2080}, {65, 32}, {32, 1}});  // as words
+  none("tq4", "K_packed", 1, {{130, 128}, {128, 1}});
+  none("tq4", "partials", 4, {{4128, 1}});  // no input: its layout is not known
+}
+
+TEST(DispatchViewsCheck, KnowsTheOrderOfTheInputsOfEveryFamily) {
+  for (const auto& [family, name] : dispatch_cases()) {
+    std::size_t known = 0;
+    for (const harness::ContractDispatch& dispatch : contract(family)) {
+      for (const auto& [index, layout] : dispatch.inputs) {
+        std::vector<TraceTensor::Axis> axes = layout.axes;
+        for (TraceTensor::Axis& axis : axes) axis.stride /= layout.element;
+        EXPECT_EQ(difference_of_axes(family, dispatch.trace.bindings.at(index).buffer->name, layout.element, axes), "") << name;
+        ++known;
+      }
+    }
+    EXPECT_GT(known, 0U) << name;
+  }
+}
+
+TEST(DispatchViewsCheck, NamesTensorsWithNamesOfOnesOwn) {
+  for (const bool is_swapped : {false, true}) {
+    Trace trace = viewed(Named::own);
+    if (is_swapped) kSwap(trace);
+    const harness::TraceCheck result = check("tq4", trace);
+    EXPECT_THAT(result.differences, IsEmpty());
+    ASSERT_THAT(result.remarks, SizeIs(1));
+    EXPECT_THAT(result.remarks[0],
+                AllOf(HasSubstr("'my_Q' for Q"), HasSubstr(is_swapped ? "'my_V_packed' for K_packed" : "'my_K_packed' for K_packed")));
+  }
+  EXPECT_THAT(check("tq4", viewed(Named::own_and_bound)).remarks, IsEmpty());
+  EXPECT_THAT(check("tq4", viewed(Named::as_contract)).remarks, IsEmpty());
+}
 
 TEST(DispatchViewsCheck, RemarksOnATensorOfNoUse) {
   Trace trace = viewed(Named::as_contract);
