@@ -2,8 +2,10 @@
 #include "harness/findings/remarks.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/counted.h"
 #include "harness/findings/fault_text.h"
@@ -33,21 +35,27 @@ void take_remarks(Verdict& verdict, std::span<const metal::Hazard> others) {
   }
 }
 
+namespace {
+
+std::pair<std::string, std::uint32_t> place_of(const std::optional<metal::SourceLocation>& where) {
+  return where ? std::pair(where->file, where->line) : std::pair(std::string(), std::uint32_t{0});
+}
+
+}  // namespace
+
+// Which of the two accesses came first depends on the case.
 RemarkGroups::Key RemarkGroups::key_of(std::string_view variant, const metal::Hazard& remark) {
-  const auto place = [](const metal::SourceLocation& where) { return Place{where.file, where.line}; };
-  const Place first = place(remark.first);
-  const Place second = remark.second ? place(*remark.second) : Place{};
-  // Which of the two accesses came first depends on the case.
-  return {std::string(variant), remark.kind, std::max(first, second), std::min(first, second)};
+  return {std::string(variant), remark.kind, std::max(place_of(remark.first), place_of(remark.second))};
 }
 
 void RemarkGroups::add(std::string_view variant, const std::string& case_name, std::span<const metal::Hazard> remarks) {
   std::set<Key> counted;  // several functions of one case may have the same remark
   for (const metal::Hazard& remark : remarks) {
     Key key = key_of(variant, remark);
-    const auto [found, is_new] = groups_.try_emplace(key, RemarkGroup{std::string(variant), remark, {}, 0, case_name});
+    const auto [found, is_new] = groups_.try_emplace(key, RemarkGroup{std::string(variant), remark, {}, {}, 0, case_name});
     if (!is_new) found->second.first.count += remark.count;
     found->second.functions.insert(remark.function);
+    if (remark.second) found->second.others.insert(std::min(place_of(remark.first), place_of(remark.second)));
     if (counted.insert(std::move(key)).second) ++found->second.cases;
   }
 }
@@ -66,7 +74,14 @@ std::string text_of(const RemarkGroup& group) {
   metal::Hazard named = group.first;
   if (const std::size_t others = group.functions.size() - 1; others != 0)
     named.function += " and " + base::counted(others, "other function");
-  return fmt::format("{} ({} in {})", hazard_text(named), base::counted(named.count, "time"), base::counted(group.cases, "case"));
+  // The message names that of the first.
+  std::vector<std::string> others;
+  for (const auto& other : group.others) {
+    if (other != std::min(place_of(group.first.first), place_of(group.first.second)))
+      others.push_back(fmt::format("{}:{}", other.first, other.second));
+  }
+  return fmt::format("{} ({} in {}{})", hazard_text(named), base::counted(named.count, "time"), base::counted(group.cases, "case"),
+                     others.empty() ? std::string() : fmt::format("; the other access is also at {}", fmt::join(others, ", ")));
 }
 
 }  // namespace assay::harness

@@ -24,11 +24,13 @@ void settle_remarks(Verdict& verdict);
 // Adds the remarks of another run of the same case that the verdict does not have yet.
 void take_remarks(Verdict& verdict, std::span<const metal::Hazard> others);
 
-// Remarks of one kind, at the same lines of one variant: of all its cases, functions, lanes and addresses.
+// Remarks of one kind, at the same line of one variant: of all its cases, functions, lanes, addresses and other accesses. Of two accesses
+// the line further down counts.
 struct RemarkGroup {
   std::string variant;
   metal::Hazard first;  // the first that was seen; its count is that of all
   std::set<std::string> functions;
+  std::set<std::pair<std::string, std::uint32_t>> others;  // places of the other accesses, by file and line
   std::size_t cases = 0;
   std::string case_name;  // the first case
 };
@@ -43,13 +45,13 @@ class RemarkGroups {
 
  private:
   using Place = std::pair<std::string, std::uint32_t>;
-  using Key = std::tuple<std::string, metal::HazardKind, Place, Place>;
+  using Key = std::tuple<std::string, metal::HazardKind, Place>;
   [[nodiscard]] static Key key_of(std::string_view variant, const metal::Hazard& remark);
 
   std::map<Key, RemarkGroup> groups_;
 };
 
-// "k.metal:12: race within a simdgroup in f and 1 other function: ... (30 times in 5 cases)".
+// "k.metal:12: race within a simdgroup in f and 1 other function: ... (30 times in 5 cases; the other access is also at k.metal:9)".
 [[nodiscard]] std::string text_of(const RemarkGroup& group);
 
 }  // namespace assay::harness

@@ -77,5 +77,18 @@ TEST(RemarkGroups, AreOfOneVariantKindAndLine) {
   EXPECT_FALSE(groups.has_all("u", std::vector{remark(12)}));
 }
 
+TEST(RemarkGroups, OfOneLineNameTheOtherPlaces) {
+  metal::Hazard other = remark(12);
+  other.second->line = 10;
+  metal::Hazard swapped = other;
+  std::swap(swapped.first, *swapped.second);
+  RemarkGroups groups;
+  groups.add("v", "v/1", std::vector{remark(12), other});
+  groups.add("v", "v/2", std::vector{swapped});
+  ASSERT_THAT(groups.all(), SizeIs(1));
+  EXPECT_EQ(text_of(groups.all()[0]),
+            "k.metal:12: race within a simdgroup in f: lane 3 reads (15 times in 2 cases; the other access is also at k.metal:10)");
+}
+
 }  // namespace
 }  // namespace assay::tests
