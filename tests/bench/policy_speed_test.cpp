@@ -25,7 +25,8 @@ struct PolicyRow {
   metal::Engine engine;
   double at_most;  // times native on fibers, of any case
 };
-const std::vector<PolicyRow> kPolicies = {{"checked on fibers", metal::Policy::checked, metal::Engine::fibers, 8.0},
+// Fibers look at each access of each lane: since races in device memory are found within threadgroups too, 8.3 times on tqhb (7.2 before).
+const std::vector<PolicyRow> kPolicies = {{"checked on fibers", metal::Policy::checked, metal::Engine::fibers, 9.0},
                                           {"checked as vectors", metal::Policy::checked, metal::Engine::vector, 4.0},
                                           {"shadow", metal::Policy::shadow, metal::Engine::fibers, 8.0},
                                           {"vector", metal::Policy::native, metal::Engine::vector, 0.7}};

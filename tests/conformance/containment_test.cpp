@@ -57,7 +57,9 @@ class Misaligned : public ::testing::TestWithParam<MisalignedRow> {};
 TEST_P(Misaligned, IsReportedWithItsLineAndExecutedAsWritten) {
   const MisalignedRow& row = GetParam();
   for (const Policy policy : kPolicies) {
-    const auto outcome = run(row.body, {.policy = policy});
+    auto outcome = run(row.body, {.policy = policy});
+    // Wide stores of neighbouring threads overlap.
+    std::erase_if(outcome.hazards, [](const metal::Hazard& hazard) { return !metal::is_defect(hazard.kind); });
     for (std::uint32_t t = 0; t < 8; ++t) EXPECT_EQ(outcome.output[t], t + 2) << t << " " << text(outcome);
     if (row.line == 0) {
       EXPECT_EQ(text(outcome), "");
