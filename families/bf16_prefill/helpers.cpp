@@ -14,8 +14,8 @@
 namespace assay::families {
 namespace {
 
-constexpr std::size_t kQueriesOfTile = kTileQueries;
-constexpr std::size_t kKeysOfTile = kTileKeys;
+constexpr std::size_t kQueriesOfTile = dense::kTileQueries;
+constexpr std::size_t kKeysOfTile = dense::kTileKeys;
 constexpr std::uint16_t kLowest = 0xfbff;  // half -65504
 constexpr const char* kPadRow = "wrong pad row";
 constexpr const char* kPadMask = "wrong pad mask";
