@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/repeats.h"
 #include "fixtures/tensor.h"
 
@@ -303,7 +304,7 @@ std::string layout_text(std::uint64_t element, const std::vector<TraceTensor::Ax
     sizes.push_back(axis.size);
     strides.push_back(axis.stride);
   }
-  return fmt::format("{} elements of {} byte{}, with strides of {} bytes", fmt::join(sizes, " x "), element, element == 1 ? "" : "s",
+  return fmt::format("{} elements of {}, with strides of {} bytes", fmt::join(sizes, " x "), base::counted(element, "byte"),
                      fmt::join(strides, ", "));
 }
 

@@ -184,29 +184,27 @@ std::string_view kind_of(const Edit& edit) {
   return edit.op == "start" && is_start ? mistake::kMaximum : std::string_view();
 }
 
-// Of an edit that is made at several places that look alike, the first place at which alone it does as much for the failing cases.
-std::optional<Edit> single_place(const Laboratory& laboratory, const Source& source, const Edit& edit, const EditSearch& search) {
+// Of an edit that is made at several places that look alike, the first place at which alone it makes as many failing cases pass: `healed`.
+std::optional<Edit> single_place(const Laboratory& laboratory, const Source& source, const Edit& edit, const EditSearch& search,
+                                 std::size_t healed) {
   if (edit.also.empty()) return std::nullopt;
-  const auto healed_by = [&](const Edit& tried) {
-    Laboratory repaired = with_text(laboratory, edited(source.text(), tried));
-    repaired.set_patience(EditTrials::patience());
-    const auto passes = [&](const Case& test_case) { return repaired.verdict(test_case).status == Status::passed; };
-    if (!passes(search.failing.front()) || !std::ranges::all_of(search.passing, passes)) return std::ptrdiff_t{0};
-    return std::ranges::count_if(search.failing, passes);
-  };
-  const std::ptrdiff_t of_all = healed_by(edit);
   std::vector<std::size_t> offsets = {edit.offset};
   offsets.insert(offsets.end(), edit.also.begin(), edit.also.end());
   for (const std::size_t offset : offsets) {
     Edit one = edit;
     one.offset = offset;
     one.also.clear();
-    if (healed_by(one) >= of_all) return one;
+    Laboratory repaired = with_text(laboratory, edited(source.text(), one));
+    repaired.set_patience(EditTrials::patience());
+    const auto passes = [&](const Case& test_case) { return repaired.verdict(test_case).status == Status::passed; };
+    if (passes(search.failing.front()) && std::ranges::all_of(search.passing, passes) &&
+        static_cast<std::size_t>(std::ranges::count_if(search.failing, passes)) >= healed)
+      return one;
   }
   return std::nullopt;
 }
 
-// ", and at lines 61 and 72 likewise"
+// " and the same in lines 61, 72"
 std::string other_lines(const Source& source, const Edit& edit) {
   std::set<std::uint32_t> lines;
   for (const std::size_t offset : edit.also) lines.insert(source.place(offset).line);
@@ -268,7 +266,7 @@ Blame blame_small_edits(const Laboratory& laboratory, const EditSearch& asked) {
       if (!passes(search.failing.front()) || !std::ranges::all_of(search.passing, passes)) continue;
       const auto healed = static_cast<std::size_t>(std::ranges::count_if(search.failing, passes));
       if (healed < search.failing.size() && (healed <= most_healed || !blame.suspects.empty())) continue;
-      if (std::optional<Edit> one = single_place(laboratory, source, edit, search)) {
+      if (std::optional<Edit> one = single_place(laboratory, source, edit, search, healed)) {
         edit = std::move(*one);
         text = edited(source.text(), edit);
         repaired = with_text(laboratory, text);

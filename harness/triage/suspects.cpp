@@ -14,6 +14,7 @@
 #include "harness/execute/explain.h"
 #include "harness/mutate/source.h"
 #include "harness/triage/ordered.h"
+#include "harness/triage/wrong_table.h"
 #include "kernels/variant.h"
 #include "metal/compile/cache.h"
 #include "metal/errors.h"
@@ -176,11 +177,12 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
   for (const Fault& fault : finding.minimal.faults) {
     const auto* table = fault.as<fault::WrongTable>();
     if (table == nullptr || table->entries.empty()) continue;
-    const fault::TableEntry& entry = table->entries.front();
     metal::SourceLocation place = table->place;
-    place.line = line_of_entry(own, place, entry.index);
-    add(place, fmt::format("entry {} of table {} is {:.9g}, but {:.9g} in {}; {} of {} entries differ", entry.index, table->table,
-                           entry.value, entry.wanted, table->meaning, table->count, table->size));
+    place.line = line_of_entry(own, place, table->entries.front().index);
+    // A repair of the table says it too.
+    if (is_same_file(place.file, own) && std::ranges::find(finding.suspects, place.line, &Suspect::line) != finding.suspects.end())
+      continue;
+    add(place, difference_of(*table));
   }
   // Invalid accesses come last: outside of the policy `checked`, only their function is known.
   std::vector<metal::Hazard> hazards = finding.hazards;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -81,6 +82,12 @@ std::optional<Mended> mended(const std::string& text, const std::string& name, c
 
 }  // namespace
 
+std::string difference_of(const fault::WrongTable& table) {
+  const fault::TableEntry& entry = table.entries.front();
+  return fmt::format("entry {} of table {} is {:.9g}, but {:.9g} in {}; {} of {} entries differ", entry.index, table.table, entry.value,
+                     entry.wanted, table.meaning, table.count, table.size);
+}
+
 Blame blame_wrong_tables(const Laboratory& laboratory, std::span<const Fault> faults, std::span<const Case> given) {
   const std::filesystem::path& file = laboratory.variant().source;
   std::string text = kernels::read_text(file);
@@ -90,12 +97,10 @@ Blame blame_wrong_tables(const Laboratory& laboratory, std::span<const Fault> fa
     if (table == nullptr || table->entries.empty() || given.empty()) continue;
     std::optional<Mended> with = mended(text, file.string(), *table, given.front());
     if (!with) continue;
-    const fault::TableEntry& entry = table->entries.front();
     text = std::move(with->text);
     blame.suspects.push_back({.file = file.string(),
                               .line = with->line,
-                              .why = fmt::format("entry {} of table {} is {:.9g}, but {:.9g} in {}; {} of {} entries differ", entry.index,
-                                                 table->table, entry.value, entry.wanted, table->meaning, table->count, table->size),
+                              .why = difference_of(*table),
                               .is_elsewhere = false,
                               .context = {},
                               .repaired = std::string(base::trimmed(Source(text, file.string()).line(with->line)))});
@@ -108,7 +113,6 @@ Blame blame_wrong_tables(const Laboratory& laboratory, std::span<const Fault> fa
   for (Suspect& suspect : blame.suspects) suspect.why += fmt::format("; with the contract's values, {}", to_text(confirmation));
   blame.repaired = std::move(text);
   blame.is_partial = !confirmation.is_full();
-  blame.kind = mistake::kCodebook;
   return blame;
 }
 

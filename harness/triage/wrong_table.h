@@ -2,10 +2,14 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "harness/triage/suspects.h"
 
 namespace assay::harness {
+
+// "entry 12 of table levels is 1.25653124, but 1.25623119 in the codebook of 4 bits; 1 of 16 entries differ". `table` has an entry.
+[[nodiscard]] std::string difference_of(const fault::WrongTable& table);
 
 // `faults`: of a failing case; `given` as in EditSearch. Puts the contract's values where WrongTable faults say that others stand.
 // Without suspects if there is no such fault, if the values are not written as numbers, or if no case of `given` passes with them.
