@@ -136,6 +136,8 @@ std::vector<std::string> Compiler::common_flags() const {
           "-fbfloat16-excess-precision=none",
           "-Wno-everything",
           "-Wno-c++11-narrowing",
+          "-mllvm",
+          "-cgpp-huge-func=2000",  // functions of so many blocks are not searched as a whole again after each change
           "-fno-show-column",
           "-fno-caret-diagnostics",
           "-fno-crash-diagnostics",  // a crash writes no reproducer beside the cache entries
@@ -195,18 +197,30 @@ std::string Compiler::flags() const { return fmt::format("{}", fmt::join(languag
 
 std::filesystem::path Compiler::shared_object(std::string_view source, std::string_view function) const {
   const std::string name =
-      base::Hash().add(toolchain_).add(flags()).add(fmt::format("{}", fmt::join(linker_flags(), " "))).add(source).hex() + ".so";
-  return cache_.get(name, [&](const std::filesystem::path& output) {
+      base::Hash().add(toolchain_).add(flags()).add(fmt::format("{}", fmt::join(linker_flags(), " "))).add(source).hex();
+  return cache_.get(name + ".so", [&](const std::filesystem::path& output) {
     std::vector<std::string> command = language_flags();
     const TemporaryFile object(cache_, "", ".o");
     command.insert(command.end(), {"-include-pch", prelude(language_flags(), "kernel.h", "-c").string(), "-c"});
-    run_clang(std::move(command), source, function, object.path());
+    run_clang(std::move(command), source, function, name, object.path());
     link(object.path(), output);
   });
 }
 
-void Compiler::run_clang(std::vector<std::string> command, std::string_view source, std::string_view function,
+std::optional<std::string> Compiler::kept_text(const std::string& entry) const {
+  if (!cache_.has(entry)) return std::nullopt;
+  std::optional<std::string> text = base::read_file(cache_.directory() / entry);
+  if (text) text->resize(content_size(*text));
+  return text;
+}
+
+void Compiler::keep_text(const std::string& entry, std::string_view text) const {
+  (void)cache_.get(entry, [&](const std::filesystem::path& output) { std::ofstream(output, std::ios::binary) << text; });
+}
+
+void Compiler::run_clang(std::vector<std::string> command, std::string_view source, std::string_view function, const std::string& name,
                          const std::filesystem::path& output) const {
+  if (const auto kept = kept_text(name + ".errors")) throw CompileError(*kept);
   const TemporaryFile input(cache_, source, ".clcpp");
   command.insert(command.begin(), clang_);
   // Whoever compiles many edits of a kernel together wants to know each that is wrong.
@@ -224,7 +238,10 @@ void Compiler::run_clang(std::vector<std::string> command, std::string_view sour
   if (result.exit_code > 128)
     throw CompileError(fmt::format("{}: clang crashed while it compiled '{}' (signal {}):\n{}", input.path().string(), function,
                                    result.exit_code - 128, result.errors));
-  if (result.exit_code != 0) throw CompileError(explain_errors(result.errors));
+  if (result.exit_code == 0) return;
+  const std::string errors = explain_errors(result.errors);
+  keep_text(name + ".errors", errors);
+  throw CompileError(errors);
 }
 
 }  // namespace assay::metal::compile

@@ -83,9 +83,13 @@ class Compiler {
  private:
   // Our headers, precompiled: `header` of the folder shader/, with these options. `emit` is the option that keeps the driver from going on.
   [[nodiscard]] std::filesystem::path prelude(const std::vector<std::string>& flags, std::string_view header, std::string_view emit) const;
-  // Runs clang on a translated source, with options that begin with those of the language. Throws CompileError.
-  void run_clang(std::vector<std::string> command, std::string_view source, std::string_view function,
+  // Runs clang on a translated source, with options that begin with those of the language. Throws CompileError, whose text is kept as
+  // the entry `name`.errors of the cache and then thrown without clang.
+  void run_clang(std::vector<std::string> command, std::string_view source, std::string_view function, const std::string& name,
                  const std::filesystem::path& output) const;
+  // An entry of text; nothing if there is none.
+  [[nodiscard]] std::optional<std::string> kept_text(const std::string& entry) const;
+  void keep_text(const std::string& entry, std::string_view text) const;
   // Whether it is a text without a file of its own: that stands among the cache's.
   [[nodiscard]] bool is_text(const SourceFile& file) const { return file.path.parent_path() == cache_.directory(); }
   [[nodiscard]] std::optional<std::string> preprocessed_name(const std::vector<SourceFile>& files,

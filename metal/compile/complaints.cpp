@@ -1,15 +1,20 @@
 // Collects clang's errors in a source, with their places, without compiling it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <optional>
 
+#include "base/hash.h"
 #include "metal/compile/compiler.h"
+#include "metal/compile/messages.h"
 #include "metal/compile/temporary_file.h"
 
 namespace assay::metal::compile {
 
 namespace {
+
+constexpr std::string_view kSource = "<source>";  // in messages, for the temporary file
 
 constexpr base::CommandLimits kExamining{std::size_t{64} << 20, std::uint64_t{8} << 30, 120, 600};
 
@@ -42,11 +47,11 @@ struct Line {
   std::string text;
 };
 
-// `<file>:L:C:{L:C-L:C}{...}: error: <text>`
-std::optional<Line> parse(std::string_view line, const std::string& file) {
+// `<source>:L:C:{L:C-L:C}{...}: error: <text>`
+std::optional<Line> parse(std::string_view line) {
   Line result;
   std::string_view rest = line;
-  if (skip(rest, file) && skip(rest, ":")) {
+  if (skip(rest, kSource) && skip(rest, ":")) {
     result.place = place(rest);
     skip(rest, ":");
     while (skip(rest, "{")) {
@@ -67,21 +72,11 @@ std::optional<Line> parse(std::string_view line, const std::string& file) {
   return std::nullopt;
 }
 
-}  // namespace
-
-std::vector<Complaint> Compiler::complaints(std::string_view source) const {
-  const TemporaryFile input(cache_, source, ".clcpp");
-  std::vector<std::string> command = {clang_};
-  const auto flags = language_flags();
-  command.insert(command.end(), flags.begin(), flags.end());
-  command.insert(command.end(), {"-include-pch", prelude(language_flags(), "kernel.h", "-c").string(), "-fsyntax-only", "-fshow-column",
-                                 "-fdiagnostics-print-source-range-info", "-ferror-limit=0", "-fno-spell-checking",
-                                 "-ftemplate-backtrace-limit=0", input.path().string()});
-  const auto run = run_tool(command, cache_only(), kExamining, cache_.directory());
+std::vector<Complaint> complaints_in(std::string_view errors) {
   std::vector<Complaint> result;
-  for (std::size_t start = 0; start < run.errors.size();) {
-    const auto end = std::min(run.errors.find('\n', start), run.errors.size());
-    const auto line = parse(std::string_view(run.errors).substr(start, end - start), input.path().string());
+  for (std::size_t start = 0; start < errors.size();) {
+    const auto end = std::min(errors.find('\n', start), errors.size());
+    const auto line = parse(errors.substr(start, end - start));
     start = end + 1;
     if (!line) continue;
     if (line->is_error) {
@@ -96,6 +91,26 @@ std::vector<Complaint> Compiler::complaints(std::string_view source) const {
     }
   }
   return result;
+}
+
+}  // namespace
+
+std::vector<Complaint> Compiler::complaints(std::string_view source) const {
+  std::vector<std::string> command = {clang_};
+  const auto flags = language_flags();
+  command.insert(command.end(), flags.begin(), flags.end());
+  command.insert(command.end(), {"-fsyntax-only", "-fshow-column", "-fdiagnostics-print-source-range-info", "-ferror-limit=0",
+                                 "-fno-spell-checking", "-ftemplate-backtrace-limit=0"});
+  // The kernels of a file are probed with the same text, and again in the next run.
+  const std::string entry = base::Hash().add(toolchain_).add(fmt::format("{}", fmt::join(command, " "))).add(source).hex() + ".complaints";
+  if (const auto kept = kept_text(entry)) return complaints_in(*kept);
+  const TemporaryFile input(cache_, source, ".clcpp");
+  command.insert(command.end(), {"-include-pch", prelude(flags, "kernel.h", "-c").string(), input.path().string()});
+  const auto run = run_tool(command, cache_only(), kExamining, cache_.directory());
+  std::string errors = run.errors;
+  replace_all(errors, input.path().string(), kSource);
+  if (!run.is_cut && !run.is_late && (run.exit_code == 0 || run.exit_code == 1)) keep_text(entry, errors + "\n");  // an entry has contents
+  return complaints_in(errors);
 }
 
 }  // namespace assay::metal::compile

@@ -66,12 +66,12 @@ std::filesystem::path Compiler::ptx(std::string_view source, std::string_view fu
   const std::string marked = std::string(source) + (options.keeps_lockstep ? "\nextern \"C\" __attribute__((used)) void "
                                                                              "__assay_keeps_lockstep() {}\n"
                                                                            : "");
-  const std::string name = base::Hash().add(toolchain_).add(fmt::format("{}", fmt::join(flags, " "))).add(marked).hex() + ".ptx";
-  return cache_.get(name, [&](const std::filesystem::path& output) {
+  const std::string name = base::Hash().add(toolchain_).add(fmt::format("{}", fmt::join(flags, " "))).add(marked).hex();
+  return cache_.get(name + ".ptx", [&](const std::filesystem::path& output) {
     // With -c, the driver would call NVIDIA's assembler.
     std::vector<std::string> command = flags;
     command.insert(command.end(), {"-include-pch", prelude(flags, "nvptx/kernel.h", "-S").string(), "-S"});
-    run_clang(std::move(command), marked, function, output);
+    run_clang(std::move(command), marked, function, name, output);
   });
 }
 

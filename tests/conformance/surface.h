@@ -34,7 +34,7 @@ struct Surface {
   std::vector<Values> values;  // a thread each; component c of thread t is that of thread t + c
   std::function<bool(const SurfaceRow&, Bits actual, Bits expected)> agrees = {};  // by default, to the bit
   std::string prologue = {};
-  std::vector<int> sizes = {1, 2, 3, 4};  // how many components
+  std::vector<int> sizes = {1, 2, 3, 4};  // how many components; only with ASSAY_TEST_SURFACE are all tried with every row
 };
 
 // Compiles and runs it as one kernel, and compares every component of every thread. Also checks the results' types.
