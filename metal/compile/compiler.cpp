@@ -199,6 +199,7 @@ std::filesystem::path Compiler::shared_object(std::string_view source, std::stri
   const std::string name =
       base::Hash().add(toolchain_).add(flags()).add(fmt::format("{}", fmt::join(linker_flags(), " "))).add(source).hex();
   return cache_.get(name + ".so", [&](const std::filesystem::path& output) {
+    throw_kept_errors(name);
     std::vector<std::string> command = language_flags();
     const TemporaryFile object(cache_, "", ".o");
     command.insert(command.end(), {"-include-pch", prelude(language_flags(), "kernel.h", "-c").string(), "-c"});
@@ -218,9 +219,12 @@ void Compiler::keep_text(const std::string& entry, std::string_view text) const 
   (void)cache_.get(entry, [&](const std::filesystem::path& output) { std::ofstream(output, std::ios::binary) << text; });
 }
 
+void Compiler::throw_kept_errors(const std::string& name) const {
+  if (const auto kept = kept_text(name + ".errors")) throw CompileError(*kept);
+}
+
 void Compiler::run_clang(std::vector<std::string> command, std::string_view source, std::string_view function, const std::string& name,
                          const std::filesystem::path& output) const {
-  if (const auto kept = kept_text(name + ".errors")) throw CompileError(*kept);
   const TemporaryFile input(cache_, source, ".clcpp");
   command.insert(command.begin(), clang_);
   // Whoever compiles many edits of a kernel together wants to know each that is wrong.

@@ -68,6 +68,7 @@ std::filesystem::path Compiler::ptx(std::string_view source, std::string_view fu
                                                                            : "");
   const std::string name = base::Hash().add(toolchain_).add(fmt::format("{}", fmt::join(flags, " "))).add(marked).hex();
   return cache_.get(name + ".ptx", [&](const std::filesystem::path& output) {
+    throw_kept_errors(name);
     // With -c, the driver would call NVIDIA's assembler.
     std::vector<std::string> command = flags;
     command.insert(command.end(), {"-include-pch", prelude(flags, "nvptx/kernel.h", "-S").string(), "-S"});

@@ -438,6 +438,42 @@ TEST(Cache, ADamagedEntryIsMadeAnew) {
   std::filesystem::remove_all(folder);
 }
 
+// Clang needs the precompiled headers: where they are not made again, it did not run.
+TEST(Cache, AnswersWithTheErrorsThatItKeepsUnlessTheyAreDamaged) {
+  const auto folder = std::filesystem::temp_directory_path() / "assay_cache_errors_test";
+  std::filesystem::remove_all(folder);
+  metal::CompileOptions options;
+  options.cache_directory = folder;
+  const auto error = [&] {
+    try {
+      (void)metal::Library::from_source(with_library("kernel void test(device int* out) { out[0] = unknown; }"), "test.metal", options)
+          ->pipeline({"test", {}});
+    } catch (const metal::CompileError& refused) {
+      return std::string(refused.what());
+    }
+    return std::string();
+  };
+  const auto entries = [&](std::string_view extension) {
+    std::vector<std::filesystem::path> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().extension() == extension) found.push_back(entry.path());
+    }
+    return found;
+  };
+  const std::string first = error();
+  EXPECT_NE(first.find("unknown"), std::string::npos) << first;
+  for (const auto& headers : entries(".pch")) std::filesystem::remove(headers);
+  EXPECT_EQ(error(), first);
+  EXPECT_TRUE(entries(".pch").empty());
+
+  const auto errors = entries(".errors");
+  ASSERT_FALSE(errors.empty());
+  for (const auto& kept : errors) std::ofstream(kept, std::ios::app) << "x";
+  EXPECT_EQ(error(), first);
+  EXPECT_EQ(entries(".pch").size(), 1u);
+  std::filesystem::remove_all(folder);
+}
+
 // A checkout or an update of the sources gives our headers another date, and not always another text.
 TEST(Cache, DoesNotGoByTheDateOfOurHeaders) {
   const auto folder = std::filesystem::temp_directory_path() / "assay_cache_date_test";
