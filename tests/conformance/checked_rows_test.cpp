@@ -11,7 +11,7 @@
 #include "tests/conformance/checked_kernel.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::tests {
+namespace assay::tests::checked_rows_test {
 namespace {
 
 using testing::HasSubstr;
@@ -64,4 +64,4 @@ TEST_P(Checked, FindsItWhereItIsAndNothingElse) {
   }
 }
 
-}  // namespace assay::tests
+}  // namespace assay::tests::checked_rows_test
