@@ -43,8 +43,6 @@ std::uint32_t in_source(std::uint32_t line) {
 
 }  // namespace
 
-void PrintTo(const CheckedRow& row, std::ostream* stream) { *stream << row.name; }
-
 TEST_P(Checked, FindsItWhereItIsAndNothingElse) {
   const CheckedRow& row = GetParam();
   EXPECT_EQ(texts_of(findings_of(row, "forward")), texts_of(findings_of(row, "forward", metal::Engine::fibers)));
