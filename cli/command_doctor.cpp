@@ -38,7 +38,7 @@ namespace fs = std::filesystem;
 constexpr double kMegabyte = 1024.0 * 1024.0;
 
 // The result of a check; a failed check throws the problem and its remedy.
-struct Check {
+struct MachineCheck {
   const char* name;
   std::function<std::string()> run;
 };
@@ -164,14 +164,14 @@ std::string check_terminal() {
 }
 
 int doctor(const Options& options) {
-  const std::vector<Check> checks = {
+  const std::vector<MachineCheck> checks = {
       {"version", version_text}, {"compiler", check_compiler}, {"plugin", check_plugin},
       {"cache", check_cache},    {"kernel", check_kernel},     {"variants", [&options] { return check_variants(options); }},
       {"ledger", check_ledger},  {"sandbox", check_sandbox},   {"machine", check_machine},
       {"gpu", check_gpu},        {"terminal", check_terminal},
   };
   int status = kExitPassed;
-  for (const Check& check : checks) {
+  for (const MachineCheck& check : checks) {
     try {
       const std::string found = check.run();
       say("ok    {:<9} {}\n", check.name, found);

@@ -30,9 +30,9 @@ struct ExportOptions {
 };
 
 // The folder that is written. Equal contents are stored once.
-class Output {
+class ExportFolder {
  public:
-  explicit Output(fs::path folder) : folder_(std::move(folder)) {
+  explicit ExportFolder(fs::path folder) : folder_(std::move(folder)) {
     std::error_code error;
     if (fs::exists(folder_, error) && (!fs::is_directory(folder_, error) || !fs::is_empty(folder_, error)))
       throw std::invalid_argument(fmt::format("{}: exists already; choose a new or empty folder", folder_.string()));
@@ -69,7 +69,7 @@ int export_cases(const ExportOptions& options) {
   const fixtures::Shelf shelf = run_options(options.common).execution.shelf;
   for (const std::string& note : workspace.notes) say("note: {}\n", note);
 
-  Output output(options.folder);
+  ExportFolder output(options.folder);
   const auto keep = [&](std::string_view folder, std::span<const std::byte> contents, std::string_view suffix) {
     return output.keep(folder, contents, suffix);
   };

@@ -29,10 +29,10 @@ struct ShowOptions : Options {
 };
 
 // Prints each verdict when it arrives.
-class Teller final : public harness::RunListener {
+class VerdictPrinter final : public harness::RunListener {
  public:
   // `is_plotted`: the verdict has up to kPlottedElements instead of the usual number of worst elements.
-  Teller(const Options& options, const harness::Workbench& workbench, bool is_plotted)
+  VerdictPrinter(const Options& options, const harness::Workbench& workbench, bool is_plotted)
       : options_(options), workbench_(workbench), is_plotted_(is_plotted) {}
 
   void started(const harness::Case&) override {}
@@ -73,7 +73,7 @@ int show(const ShowOptions& asked) {
   std::vector<std::string> notes;
   use_device(chosen, preparing, running, 1, notes);
   const harness::Workbench workbench(workspace.catalogue, workspace.selection.cases, preparing);
-  Teller teller(options, workbench, is_plotted);
+  VerdictPrinter teller(options, workbench, is_plotted);
   const std::atomic<bool> never = false;
   for (const std::string& note : notes) say("note: {}\n", note);
   return exit_status(harness::run_cases(workspace.selection.cases, workbench, running, never, teller));

@@ -102,9 +102,9 @@ void look_closer(Workspace& workspace, Options& options, harness::RunOptions& ru
 }
 
 // Says or writes what was found: pages of Markdown one after the other as they are done, or one document at the end.
-class Output {
+class TriageOutput {
  public:
-  Output(const TriageCommand& command, const Workspace& workspace)
+  TriageOutput(const TriageCommand& command, const Workspace& workspace)
       : command_(command), workspace_(workspace), format_(reports::find_format(command.json ? "json" : command.format)) {}
 
   void add(reports::TriagedVariant found) {
@@ -174,7 +174,7 @@ int triage(const TriageCommand& asked) {
   if (failures.verdicts.empty() && interrupt.stop()) return kExitInterrupted;
   if (failures.verdicts.empty() && running.execution.policy == metal::Policy::native)
     look_closer(workspace, options, running, bench, failures);
-  Output output(command, workspace);
+  TriageOutput output(command, workspace);
   if (failures.verdicts.empty()) {
     output.nothing_failed(remarks.sentences());
     return kExitPassed;

@@ -34,7 +34,7 @@ constexpr Value kValues[] = {{"", "--family", Kind::families},   {"", "--suite",
                              {"compare", "NEW", Kind::variants}, {"mutate", "KERNEL", Kind::variants}};
 
 // The command line so far.
-struct Line {
+struct TypedLine {
   const CLI::App* command = nullptr;  // the innermost that is named
   const CLI::Option* open = nullptr;  // the option whose value is being typed
   std::size_t arguments = 0;          // words before that belong to no option
@@ -49,8 +49,8 @@ const CLI::App* command_of(const CLI::App& app, const std::string& name) {
   return found.empty() ? nullptr : found.front();
 }
 
-Line read(const CLI::App& app, std::span<const std::string> words) {
-  Line line;
+TypedLine read_words(const CLI::App& app, std::span<const std::string> words) {
+  TypedLine line;
   line.command = &app;
   line.typed = words.back();
   for (const std::string& word : words.first(words.size() - 1)) {
@@ -82,7 +82,7 @@ const CLI::Option* argument_at(const CLI::App& command, std::size_t place) {
   return last != nullptr && last->get_expected_max() > 1 ? last : nullptr;  // the last one may take all that follow
 }
 
-std::vector<kernels::Variant> variants_for(const Line& line) {
+std::vector<kernels::Variant> variants_for(const TypedLine& line) {
   std::vector<kernels::Variant> variants = kernels::find_variants(
       line.variants.empty() ? kernels::default_variants_directory() : std::filesystem::path(line.variants), families::contracts());
   if (!line.family.empty()) std::erase_if(variants, [&](const kernels::Variant& variant) { return variant.family != line.family; });
@@ -90,7 +90,7 @@ std::vector<kernels::Variant> variants_for(const Line& line) {
 }
 
 // Suites, and names of the gate's cases as far as the next '/'.
-std::vector<std::string> cases_for(const Line& line) {
+std::vector<std::string> cases_for(const TypedLine& line) {
   std::vector<std::string> found;
   if (line.typed.find('/') == std::string::npos) {
     for (const std::string_view suite : harness::suite_names()) found.emplace_back(suite);
@@ -109,7 +109,7 @@ std::vector<std::string> cases_for(const Line& line) {
   return found;
 }
 
-std::vector<std::string> values_of(const Line& line, Kind kind) {
+std::vector<std::string> values_of(const TypedLine& line, Kind kind) {
   std::vector<std::string> found;
   if (kind == Kind::cases) return cases_for(line);
   if (kind == Kind::suites) {
@@ -133,7 +133,7 @@ std::vector<std::string> values_of(const Line& line, Kind kind) {
   return found;
 }
 
-std::vector<std::string> values_of(const Line& line, const CLI::Option& option) {
+std::vector<std::string> values_of(const TypedLine& line, const CLI::Option& option) {
   for (const Value& value : kValues) {
     const bool is_meant = value.name.starts_with("--") ? option.check_lname(std::string(value.name.substr(2)))
                                                        : option.get_positional() && option.get_name(true) == value.name;
@@ -164,7 +164,7 @@ std::vector<std::string> listed_values(const std::string& type_name) {
 
 std::vector<std::string> completions(const CLI::App& app, std::span<const std::string> words) {
   if (words.empty()) return {};
-  const Line line = read(app, words);
+  const TypedLine line = read_words(app, words);
   std::vector<std::string> found;
   if (line.open != nullptr) {
     found = values_of(line, *line.open);

@@ -19,7 +19,7 @@ constexpr milliseconds kSettling{25};
 constexpr milliseconds kReturning{250};
 // More cases that failed would keep the others waiting.
 constexpr std::size_t kMostFirst = 100;
-constexpr milliseconds kForever{3'600'000};
+constexpr milliseconds kNothingDue{3'600'000};
 
 }  // namespace
 
@@ -54,7 +54,7 @@ void KernelWatch::add_awaited(std::vector<pollfd>& awaited) const {
 }
 
 milliseconds KernelWatch::longest_wait() const {
-  if (!due_) return kForever;
+  if (!due_) return kNothingDue;
   return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(*due_ - Clock::now()));
 }
 

@@ -25,37 +25,46 @@ endfunction()
 
 # Precompiles the headers that nearly every source includes, which take half of a compilation. Preset tidy does not precompile, so that
 # .ci/tidy still finds sources with missing includes.
+#
+# assay_precompile(<target> [FROM <target>] [<header>...]): FROM names a target with the same headers and compiler options, whose precompiled
+# ones this target uses. Otherwise it precompiles its own, with further headers.
+set(assay_precompiled <algorithm> <array> <cmath> <filesystem> <functional> <map> <memory> <optional> <span> <stdexcept> <string> <string_view>
+  <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
 function(assay_precompile target)
-  target_precompile_headers(${target} PRIVATE <algorithm> <array> <cmath> <filesystem> <functional> <map> <memory> <optional> <span> <stdexcept>
-    <string> <string_view> <variant> <vector> <fmt/format.h> <fmt/ranges.h> ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FROM" "")
+  if(arg_FROM)
+    target_precompile_headers(${target} REUSE_FROM ${arg_FROM})
+  else()
+    target_precompile_headers(${target} PRIVATE ${assay_precompiled} ${arg_UNPARSED_ARGUMENTS})
+  endif()
 endfunction()
 
-# assay_unity(<target> [APART <regex>...]): compiles the sources of a folder as one unit, of large folders as several. With precompiled headers,
-# most of the remaining time goes to templates (JSON, format strings, containers), which the sources of a unit instantiate only once. Sources that
-# match APART are compiled alone, because they define the same names as others of their folder. Preset tidy compiles all alone, and without
-# precompiled headers.
-set(ASSAY_UNIT 16 CACHE STRING "How many sources of a folder are compiled as one unit: small numbers make small changes fast, large ones a full build")
+# assay_unity(<target> [APART <regex>...]): compiles the sources of a target in a few units. With precompiled headers, most of the remaining time
+# goes to templates (JSON, format strings, containers) and headers of ours, which the sources of a unit share. Sources that match APART are
+# compiled alone, because they define the same names as others; so are sources with compiler options of their own. Preset tidy compiles all
+# alone, and without precompiled headers.
+set(ASSAY_UNIT 24 CACHE STRING "How many sources are compiled as one unit: small numbers make small changes fast, large ones a full build")
 function(assay_unity target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "APART")
-  if(CMAKE_DISABLE_PRECOMPILE_HEADERS)
+  if(CMAKE_DISABLE_PRECOMPILE_HEADERS OR ASSAY_UNIT LESS 2)
     return()
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
   foreach(regex IN LISTS arg_APART)
     list(FILTER sources EXCLUDE REGEX "${regex}")
   endforeach()
-  set(folder "")
+  list(LENGTH sources count)
+  if(count LESS 2)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # As many units as are needed, of about the same number of sources.
+  math(EXPR units "(${count} + ${ASSAY_UNIT} - 1) / ${ASSAY_UNIT}")
+  set(index 0)
   foreach(source IN LISTS sources)
-    cmake_path(GET source PARENT_PATH parent)
-    if(NOT parent STREQUAL folder)
-      set(folder "${parent}")
-      set(count 0)
-    endif()
-    math(EXPR part "${count} / ${ASSAY_UNIT}")
-    math(EXPR count "${count} + 1")
-    cmake_path(GET folder FILENAME name)
-    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${name}_${part}")
+    math(EXPR unit "${index} * ${units} / ${count}")
+    math(EXPR index "${index} + 1")
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${unit}")
   endforeach()
 endfunction()
 
@@ -90,12 +99,14 @@ function(assay_embed name root)
   set_source_files_properties("${embedded}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# assay_library(<name> [CONVERSION] [EXCLUDE <regex>...] [PUBLIC <target>...] [PRIVATE <target>...] [APART <regex>...])
+# assay_library(<name> [CONVERSION] [EXCLUDE <regex>...] [PUBLIC <target>...] [PRIVATE <target>...] [APART <regex>...]
+#               [PRECOMPILE <header>...])
 #
 # The static library of the calling folder. PUBLIC: folders and packages that its headers may use; PRIVATE: those that only its sources use;
-# APART: see assay_unity(). A folder that contains only headers becomes an INTERFACE library of the same name.
+# APART: see assay_unity(). PRECOMPILE: headers that most of its sources include, beyond those that all libraries precompile. A folder that
+# contains only headers becomes an INTERFACE library of the same name.
 function(assay_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "CONVERSION" "" "EXCLUDE;PUBLIC;PRIVATE;APART")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CONVERSION" "" "EXCLUDE;PUBLIC;PRIVATE;APART;PRECOMPILE")
   assay_glob(sources EXCLUDE ${arg_EXCLUDE})
   if(NOT sources)
     add_library(${name} INTERFACE)
@@ -111,6 +122,12 @@ function(assay_library name)
   else()
     assay_compile_options(${name})
   endif()
-  assay_precompile(${name})
+  if(arg_PRECOMPILE)
+    assay_precompile(${name} ${arg_PRECOMPILE})
+  elseif(TARGET assay_base AND NOT name STREQUAL assay_base)
+    assay_precompile(${name} FROM assay_base)
+  else()
+    assay_precompile(${name})
+  endif()
   assay_unity(${name} APART ${arg_APART})
 endfunction()

@@ -28,7 +28,7 @@ std::string hex_of_word(std::uint32_t word) {
   return hex_of(bytes);
 }
 
-Json json_of(const metal::Size3& size) { return {size.x, size.y, size.z}; }
+Json size_json(const metal::Size3& size) { return {size.x, size.y, size.z}; }
 
 Json json_of(const harness::BundlePipeline& pipeline) {
   return {{"source", pipeline.source},
@@ -74,10 +74,10 @@ Json json_of(const command::SetThreadgroupMemory& call) {
 }
 Json json_of(const command::MemoryBarrier&) { return {{"call", "barrier"}}; }
 Json json_of(const command::DispatchThreadgroups& call) {
-  return {{"call", "dispatch_threadgroups"}, {"grid", json_of(call.threadgroups)}, {"threads", json_of(call.threads_per_threadgroup)}};
+  return {{"call", "dispatch_threadgroups"}, {"grid", size_json(call.threadgroups)}, {"threads", size_json(call.threads_per_threadgroup)}};
 }
 Json json_of(const command::DispatchThreads& call) {
-  return {{"call", "dispatch_threads"}, {"grid", json_of(call.threads)}, {"threads", json_of(call.threads_per_threadgroup)}};
+  return {{"call", "dispatch_threads"}, {"grid", size_json(call.threads)}, {"threads", size_json(call.threads_per_threadgroup)}};
 }
 
 Json json_of(const harness::BundleCase& one, std::size_t number) {

@@ -15,7 +15,7 @@ namespace {
 using Input = nlohmann::json;
 using harness::BundleError;
 
-constexpr int kDeepest = 12;  // a manifest nests seven deep
+constexpr int kDeepestManifest = 12;  // a manifest nests seven deep
 constexpr std::size_t kLongestWord = 4096;
 constexpr std::size_t kLongestDevice = 200;
 constexpr std::size_t kMostBuffers = 1024;
@@ -24,7 +24,7 @@ constexpr std::size_t kMostBuffers = 1024;
 class Document {
  public:
   Document(std::string_view text, std::filesystem::path path) : path_(std::move(path)) {
-    root_ = parse_strict_json(text, kDeepest, [this](const std::string& what) { fail("", what); });
+    root_ = parse_strict_json(text, kDeepestManifest, [this](const std::string& what) { fail("", what); });
   }
 
   [[nodiscard]] const Input& root() const { return root_; }

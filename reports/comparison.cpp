@@ -48,7 +48,7 @@ const CaseComparison* largest(const ComparisonRun& run, const std::function<doub
   return found;
 }
 
-std::string outcome_text(const harness::ComparedSide& side) {
+std::string side_outcome(const harness::ComparedSide& side) {
   return side.faults.empty() ? std::string(harness::to_string(side.status))
                              : fmt::format("{}: {}", harness::to_string(side.status), harness::reason_of(side));
 }
@@ -61,7 +61,7 @@ std::string listed(const ComparisonRun& run, std::string_view title, const std::
     if (!is_one(one)) continue;
     if (number++ < kMostListed)
       text += fmt::format("{}{}\n{}  old {}\n{}  new {}\n", bullet, name_of(one), std::string(bullet.size(), ' '),
-                          outcome_text(one.old_side), std::string(bullet.size(), ' '), outcome_text(one.new_side));
+                          side_outcome(one.old_side), std::string(bullet.size(), ' '), side_outcome(one.new_side));
   }
   if (number > kMostListed) text += fmt::format("{}and {} more\n", bullet, number - kMostListed);
   return number == 0 ? std::string() : fmt::format("{}: {}\n{}", title, number, text);

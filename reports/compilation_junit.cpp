@@ -20,7 +20,7 @@ struct CompiledCase {
 };
 
 // The place of the error, which may lie in an included file, says more than that of the function.
-metal::SourceLocation place_of(const std::string& error, const metal::SourceLocation& otherwise) {
+metal::SourceLocation place_of_failure(const std::string& error, const metal::SourceLocation& otherwise) {
   for (const Diagnostic& diagnostic : diagnostics_of(error)) {
     if (diagnostic.place.line != 0) return diagnostic.place;
   }
@@ -30,10 +30,11 @@ metal::SourceLocation place_of(const std::string& error, const metal::SourceLoca
 std::vector<CompiledCase> cases_of(const Compilation& compilation) {
   std::vector<CompiledCase> cases;
   for (const CompiledLibrary& library : compilation.libraries) {
-    if (!library.failure.empty()) cases.push_back({compilation.file, place_of(library.failure, {compilation.file, 0}), library.failure});
+    if (!library.failure.empty())
+      cases.push_back({compilation.file, place_of_failure(library.failure, {compilation.file, 0}), library.failure});
     for (const harness::InspectedFunction& function : library.functions) {
       const metal::SourceLocation declared = {function.declaration.file, function.declaration.line};
-      cases.push_back({function.declaration.name, place_of(function.refusal, declared), function.refusal});
+      cases.push_back({function.declaration.name, place_of_failure(function.refusal, declared), function.refusal});
     }
     for (const metal::RefusedFunction& refused : library.refused)
       cases.push_back({refused.name, {refused.file, refused.line}, refused.reason});

@@ -10,14 +10,14 @@
 namespace assay::reports {
 namespace {
 
-std::string place_of(metal::AddressSpace space, std::uint32_t index) {
+std::string place_of_argument(metal::AddressSpace space, std::uint32_t index) {
   return fmt::format("{} {}", space == metal::AddressSpace::threadgroup ? "threadgroup" : "buffer", index);
 }
 
 ArgumentWords words_of(const metal::BoundArgument& argument) {
   // Constant memory is const, so the word is omitted.
   const bool says_const = argument.is_const && argument.space != metal::AddressSpace::constant;
-  return {place_of(argument.space, argument.index), argument.name,
+  return {place_of_argument(argument.space, argument.index), argument.name,
           fmt::format("{}{} {}{}", says_const ? "const " : "", to_string(argument.space), argument.type_name,
                       argument.is_reference ? "&" : "*"),
           argument.size, argument.layout ? &*argument.layout : nullptr};
@@ -29,7 +29,7 @@ std::vector<ArgumentWords> arguments_of(const harness::InspectedFunction& functi
   std::vector<ArgumentWords> words;
   if (is_listing) {
     for (const metal::ArgumentDeclaration& argument : function.declaration.arguments)
-      words.push_back({place_of(argument.space, argument.index), argument.name,
+      words.push_back({place_of_argument(argument.space, argument.index), argument.name,
                        argument.type_name + (argument.is_conditional ? ", if a function constant enables it" : "")});
     return words;
   }

@@ -20,7 +20,7 @@ constexpr std::array<Severity, 4> kSeverities = {
     {{": error: ", false}, {": fatal error: ", false}, {": note: ", true}, {": warning: ", true}}};
 
 // "file:12" or "file" before the severity.
-metal::SourceLocation place_of(std::string_view head) {
+metal::SourceLocation place_at(std::string_view head) {
   const std::size_t colon = head.rfind(':');
   if (colon != std::string_view::npos && colon != 0) {
     if (const auto line = base::number_of<std::uint32_t>(head.substr(colon + 1))) return {std::string(head.substr(0, colon)), *line};
@@ -40,7 +40,7 @@ std::optional<Diagnostic> diagnostic_in(std::string_view line) {
   }
   // Quoted lines of the source begin with a blank.
   if (severity == nullptr || first == 0 || line.front() == ' ') return std::nullopt;
-  return Diagnostic{place_of(line.substr(0, first)), severity->is_note, std::string(line.substr(first + severity->words.size())), ""};
+  return Diagnostic{place_at(line.substr(0, first)), severity->is_note, std::string(line.substr(first + severity->words.size())), ""};
 }
 
 }  // namespace

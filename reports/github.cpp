@@ -40,7 +40,7 @@ std::string cut(std::string text, std::size_t length) {
   return text.substr(0, length) + " ...";
 }
 
-std::string command(const Annotation& it) {
+std::string workflow_command(const Annotation& it) {
   std::string message = clean_text(it.message);
   while (message.ends_with('\n')) message.pop_back();
   std::string properties;
@@ -59,7 +59,7 @@ std::string github_commands(std::span<const Annotation> annotations) {
   std::string text;
   std::array<std::size_t, 3> counts{};
   for (const Annotation& it : annotations) {
-    if (++counts.at(static_cast<std::size_t>(it.level)) <= kMostCommands) text += command(it);
+    if (++counts.at(static_cast<std::size_t>(it.level)) <= kMostCommands) text += workflow_command(it);
   }
   std::string left_out;
   for (std::size_t level = counts.size(); level-- > 0;) {

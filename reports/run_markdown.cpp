@@ -123,7 +123,7 @@ std::string beyond_text(std::span<const CaseRecord> cases) {
 }
 
 // Adds complete paragraphs while they fit.
-class Document {
+class MarkdownPage {
  public:
   void add(const std::string& paragraph) {
     if (is_cut_ || text_.size() + paragraph.size() + kCut.size() > kLongestMarkdown) {
@@ -146,7 +146,7 @@ std::string run_markdown(const harness::RunRecord& run, std::span<const CaseReco
   std::vector<RunFinding> findings = run_findings(cases);
   std::erase_if(findings, [](const RunFinding& finding) { return !finding.is_failure; });
 
-  Document document;
+  MarkdownPage document;
   document.add(fmt::format("## assay: {}\n\n", outcome_text(run)));
   document.add(element_text(count_elements(cases)) + "; " + executed_text(run.description) + ".\n\n");
   if (const std::string excused = excused_text(count_excused(run, cases)); !excused.empty())

@@ -182,7 +182,7 @@ bool is_only_off(const CaseRecord& record) {
          });
 }
 
-double seconds_of(const CaseRecord& record) { return record.oracle_seconds + record.simulator_seconds; }
+double work_seconds(const CaseRecord& record) { return record.oracle_seconds + record.simulator_seconds; }
 
 }  // namespace
 
@@ -221,7 +221,7 @@ std::vector<const CaseRecord*> failures_to_repeat(std::span<const CaseRecord> ca
   std::ranges::sort(off, {}, error_of);
   if (error_of(off[off.size() / 2]) > kLargestError) return {};
 
-  std::erase_if(off, [](const CaseRecord* record) { return seconds_of(*record) > kLongest; });
+  std::erase_if(off, [](const CaseRecord* record) { return work_seconds(*record) > kLongest; });
   std::ranges::sort(off, std::ranges::greater(), [](const CaseRecord* record) { return record->judgement.max_ratio; });
   std::vector<const CaseRecord*> repeated(off.begin(), off.begin() + static_cast<std::ptrdiff_t>(std::min(kWorst, off.size())));
   const std::size_t others = off.size() - repeated.size(), places = std::min(kMost - kWorst, others);

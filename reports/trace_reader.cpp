@@ -22,7 +22,7 @@ using harness::TraceDispatch;
 using harness::TraceError;
 using Input = nlohmann::json;
 
-constexpr int kDeepest = 8;               // a trace nests six deep
+constexpr int kDeepestTrace = 8;          // a trace nests six deep
 constexpr std::size_t kMostFields = 512;  // fields per binding
 constexpr std::uint64_t kAnyNumber = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kLargestElement = 65536;  // bytes; an element may be a struct
@@ -94,7 +94,7 @@ class Reader {
   }
 
   [[nodiscard]] Input parse(std::string_view text) const {
-    return parse_strict_json(text, kDeepest, [this](const std::string& what) { fail("", what); });
+    return parse_strict_json(text, kDeepestTrace, [this](const std::string& what) { fail("", what); });
   }
 
   void require_keys(const Input& object, const std::string& place, const std::vector<std::string_view>& known) const {

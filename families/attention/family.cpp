@@ -23,9 +23,9 @@
 #include "families/shared/levels.h"
 
 namespace assay::families {
+namespace attention {
 namespace {
 
-using namespace attention;
 using Values = std::span<std::int64_t>;
 
 // Spellings of one storage type each.
@@ -174,8 +174,10 @@ Family family_with(const std::vector<FactorTable>& factor_tables) {
 }
 
 }  // namespace
+}  // namespace attention
 
 Family attention_family() {
+  using namespace attention;
   Family family = family_with(all_factors());
   family.of_variant = [](const kernels::Variant& variant) {
     const std::vector<FactorTable> tables = factors_within(variant.limits);

@@ -9,7 +9,7 @@
 namespace assay::families::attention {
 namespace {
 
-using Axis = kernels::NamedTensor::Axis;
+using LaidAxis = kernels::NamedTensor::Axis;
 
 struct Extent {
   std::string_view name;
@@ -33,8 +33,8 @@ kernels::NamedTensor dense(const std::vector<Extent>& order, std::size_t element
 
 // The axes in the order in which the contract names them.
 kernels::NamedTensor ordered(kernels::NamedTensor tensor, const std::vector<std::string_view>& names) {
-  std::vector<Axis> axes;
-  for (const std::string_view name : names) axes.push_back(*std::ranges::find(tensor.axes, name, &Axis::name));
+  std::vector<LaidAxis> axes;
+  for (const std::string_view name : names) axes.push_back(*std::ranges::find(tensor.axes, name, &LaidAxis::name));
   tensor.axes = std::move(axes);
   return tensor;
 }
@@ -174,7 +174,7 @@ std::size_t Layouts::bytes(std::string_view buffer) const {
   for (const auto& [name, placed] : tensors_) {
     if (placed.buffer != buffer) continue;
     std::int64_t last = placed.tensor.offset;
-    for (const Axis& axis : placed.tensor.axes) last += (axis.extent - 1) * axis.stride;
+    for (const LaidAxis& axis : placed.tensor.axes) last += (axis.extent - 1) * axis.stride;
     bytes = std::max(bytes, static_cast<std::size_t>((last + 1) * placed.tensor.element_bytes));
   }
   return bytes;

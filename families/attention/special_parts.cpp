@@ -10,18 +10,18 @@ namespace assay::families::attention {
 namespace {
 
 // A launch, and how many parts of the keys it has.
-struct Split {
+struct ValueSplit {
   std::vector<Given> values;
   std::int64_t parts;
 };
 
 // The most blocks; a few simdgroups and the most; and those that a launch has whose variant declares neither.
-std::vector<Split> splits_of(const SpecialMaker& maker) {
-  std::vector<Split> splits;
+std::vector<ValueSplit> splits_of(const SpecialMaker& maker) {
+  std::vector<ValueSplit> splits;
   for (const Level* level : {maker.most_of(kBlocks), maker.several_of(kNsg), maker.most_of(kNsg)}) {
     if (level == nullptr) continue;
     const std::vector<Given>& values = level->values;
-    if (std::ranges::find(splits, values, &Split::values) == splits.end()) splits.push_back({values, values[0].second});
+    if (std::ranges::find(splits, values, &ValueSplit::values) == splits.end()) splits.push_back({values, values[0].second});
   }
   const std::vector<kernels::PlannedDispatch> launch = maker.launch_of({{kQueries, 1}, {kKeys, 2048}});
   const std::int64_t simdgroups = launch.empty() ? 1 : static_cast<std::int64_t>(launch.front().threads.count()) / 32;
@@ -31,7 +31,7 @@ std::vector<Split> splits_of(const SpecialMaker& maker) {
 
 class Parts {
  public:
-  Parts(SpecialMaker& maker, Split split) : maker_(maker), split_(std::move(split)) {}
+  Parts(SpecialMaker& maker, ValueSplit split) : maker_(maker), split_(std::move(split)) {}
 
   // With chunks of up to 256 keys, dealt in turn or side by side, the last key is in the last part, and every part has some.
   void add_dominating() { add(256, "one_key_above", {}); }
@@ -60,7 +60,7 @@ class Parts {
   }
 
   SpecialMaker& maker_;
-  Split split_;
+  ValueSplit split_;
 };
 
 }  // namespace
@@ -72,7 +72,7 @@ void add_parts(SpecialMaker& maker) {
     if (kind == static_cast<std::int64_t>(Mask::boolean) || kind == static_cast<std::int64_t>(Mask::additive)) masks.push_back(kind);
   }
   const std::vector<Level>& sinks = maker.levels_of("sinks");
-  for (const Split& split : splits_of(maker)) {
+  for (const ValueSplit& split : splits_of(maker)) {
     Parts parts(maker, split);
     parts.add_dominating();
     if (masks.empty()) continue;

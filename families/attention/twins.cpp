@@ -3,6 +3,7 @@
 #include "tests/faults/twins.h"
 
 namespace assay::tests {
+namespace attention_faults {
 namespace {
 
 using harness::Status;
@@ -920,12 +921,13 @@ constexpr Twin kTilesTwins[] = {
 };
 
 }  // namespace
+}  // namespace attention_faults
 
-std::span<const Twin> attn_simd_twins() { return kSimdTwins; }
-std::span<const Twin> attn_split_twins() { return kSplitTwins; }
-std::span<const Twin> attn_blocks_twins() { return kBlocksTwins; }
-std::span<const Twin> attn_nwg_twins() { return kNwgTwins; }
-std::span<const Twin> attn_paged_twins() { return kPagedTwins; }
-std::span<const Twin> attn_tiles_twins() { return kTilesTwins; }
+std::span<const Twin> attn_simd_twins() { return attention_faults::kSimdTwins; }
+std::span<const Twin> attn_split_twins() { return attention_faults::kSplitTwins; }
+std::span<const Twin> attn_blocks_twins() { return attention_faults::kBlocksTwins; }
+std::span<const Twin> attn_nwg_twins() { return attention_faults::kNwgTwins; }
+std::span<const Twin> attn_paged_twins() { return attention_faults::kPagedTwins; }
+std::span<const Twin> attn_tiles_twins() { return attention_faults::kTilesTwins; }
 
 }  // namespace assay::tests

@@ -19,6 +19,7 @@
 #include "families/shared/levels.h"
 
 namespace assay::families {
+namespace bf16_prefill {
 namespace {
 
 using namespace dense;
@@ -29,8 +30,10 @@ std::int64_t prefill_work(std::span<const std::int64_t> v) {
 }
 
 }  // namespace
+}  // namespace bf16_prefill
 
 Family bf16_prefill_family() {
+  using namespace bf16_prefill;
   Family family = dense_family(
       {.contract = kBf16PrefillContract,
        .description = "attention of many queries over bfloat keys and values with head dimension 512, in tiles, with pad and blk",

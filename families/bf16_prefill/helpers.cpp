@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kQueriesOfTile = dense::kTileQueries;
 constexpr std::size_t kKeysOfTile = dense::kTileKeys;
-constexpr std::uint16_t kLowest = 0xfbff;  // half -65504
+constexpr std::uint16_t kLowestHalf = 0xfbff;  // half -65504
 constexpr const char* kPadRow = "wrong pad row";
 constexpr const char* kPadMask = "wrong pad mask";
 constexpr const char* kTileClass = "wrong tile class";
@@ -86,7 +86,7 @@ std::optional<BrokenPromise> find_pad_fault(const fixtures::DenseRequest& reques
     for (std::size_t query = 0; query < shape.queries; ++query) {
       for (std::size_t column = 0; column < kKeysOfTile; ++column, ++at) {
         const std::size_t key = first + column;
-        const std::uint16_t wanted = key < shape.kv_len ? inputs.mask[(plane * shape.queries + query) * shape.kv_len + key] : kLowest;
+        const std::uint16_t wanted = key < shape.kv_len ? inputs.mask[(plane * shape.queries + query) * shape.kv_len + key] : kLowestHalf;
         if (pad[at] == wanted) continue;
         return broken(
             {kPadMask, {{"batch", plane / shape.mask_heads}, {"head", plane % shape.mask_heads}, {"query", query}, {"column", column}}}, at,

@@ -2,6 +2,7 @@
 #include "tests/faults/twins.h"
 
 namespace assay::tests {
+namespace bf16_prefill_faults {
 namespace {
 
 using harness::ElementFault;
@@ -359,7 +360,8 @@ constexpr Twin kTwins[] = {
 };
 
 }  // namespace
+}  // namespace bf16_prefill_faults
 
-std::span<const Twin> bf16_prefill_twins() { return kTwins; }
+std::span<const Twin> bf16_prefill_twins() { return bf16_prefill_faults::kTwins; }
 
 }  // namespace assay::tests

@@ -19,6 +19,7 @@
 #include "families/shared/levels.h"
 
 namespace assay::families {
+namespace bf16_vec {
 namespace {
 
 using namespace dense;
@@ -33,8 +34,10 @@ std::int64_t vec_work(std::span<const std::int64_t> v) {
 }
 
 }  // namespace
+}  // namespace bf16_vec
 
 Family bf16_vec_family() {
+  using namespace bf16_vec;
   Family family = dense_family(
       {.contract = kBf16VecContract,
        .description = "attention of few queries over bfloat keys and values with head dimension 512, NSG simdgroups per query and head",

@@ -2,6 +2,7 @@
 #include "tests/faults/twins.h"
 
 namespace assay::tests {
+namespace bf16_vec_faults {
 namespace {
 
 using harness::Status;
@@ -357,7 +358,8 @@ constexpr Twin kTwins[] = {
 };
 
 }  // namespace
+}  // namespace bf16_vec_faults
 
-std::span<const Twin> bf16_vec_twins() { return kTwins; }
+std::span<const Twin> bf16_vec_twins() { return bf16_vec_faults::kTwins; }
 
 }  // namespace assay::tests

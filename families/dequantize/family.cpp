@@ -19,6 +19,7 @@
 #include "families/shared/levels.h"
 
 namespace assay::families {
+namespace dequantize {
 namespace {
 
 using namespace slots;
@@ -33,8 +34,10 @@ bool realise(std::span<const int> levels, std::span<std::int64_t> values) {
 }
 
 }  // namespace
+}  // namespace dequantize
 
 Family dequantize_family() {
+  using namespace dequantize;
   return {
       .contract = kDequantizeContract,
       .description = "one position of a cache per key/value head as float, still rotated",

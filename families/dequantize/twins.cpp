@@ -2,6 +2,7 @@
 #include "tests/faults/twins.h"
 
 namespace assay::tests {
+namespace dequantize_faults {
 namespace {
 
 using harness::ElementFault;
@@ -128,7 +129,8 @@ constexpr Twin kTwins[] = {
 };
 
 }  // namespace
+}  // namespace dequantize_faults
 
-std::span<const Twin> dequantize_twins() { return kTwins; }
+std::span<const Twin> dequantize_twins() { return dequantize_faults::kTwins; }
 
 }  // namespace assay::tests

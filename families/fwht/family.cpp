@@ -19,8 +19,8 @@
 namespace assay::families {
 namespace {
 
-constexpr std::array<std::int64_t, 8> kHeads = {1, 2, 3, 5, 8, 33, 64, 257};
-constexpr std::size_t kEverydayHeads = 6;
+constexpr std::array<std::int64_t, 8> kRotatedHeads = {1, 2, 3, 5, 8, 33, 64, 257};
+constexpr std::size_t kEverydayRotatedHeads = 6;
 constexpr std::array<std::string_view, 3> kModes = {"standalone", "premult", "undo"};
 
 }  // namespace
@@ -42,7 +42,7 @@ Family fwht_family() {
                 {{{"h{num_heads}", {}}}},
                 {{{"standalone", {{"mode", 0}}}, {"premult", {{"mode", 1}}}, {"undo", {{"mode", 2}}}}}},
       .factors = {factor_of("head_dim", 0, kHeadDims),
-                  factor_of("num_heads", 1, kHeads, kEverydayHeads),
+                  factor_of("num_heads", 1, kRotatedHeads, kEverydayRotatedHeads),
                   {"mode",
                    {kModes.begin(), kModes.end()},
                    kModes.size(),
@@ -51,7 +51,7 @@ Family fwht_family() {
       .realise =
           [](std::span<const int> levels, std::span<std::int64_t> values) {
             set(values[0], kHeadDims, levels[0]);
-            set(values[1], kHeads, levels[1]);
+            set(values[1], kRotatedHeads, levels[1]);
             values[2] = levels[2] < 0 ? kOpen : levels[2];
             return true;
           },

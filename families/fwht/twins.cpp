@@ -2,6 +2,7 @@
 #include "tests/faults/twins.h"
 
 namespace assay::tests {
+namespace fwht_faults {
 namespace {
 
 using harness::Status;
@@ -136,7 +137,8 @@ constexpr Twin kTwins[] = {
 };
 
 }  // namespace
+}  // namespace fwht_faults
 
-std::span<const Twin> fwht_twins() { return kTwins; }
+std::span<const Twin> fwht_twins() { return fwht_faults::kTwins; }
 
 }  // namespace assay::tests

@@ -19,6 +19,7 @@
 #include "families/shared/levels.h"
 
 namespace assay::families {
+namespace quantize {
 namespace {
 
 using namespace slots;
@@ -40,9 +41,11 @@ bool realise(std::span<const int> levels, std::span<std::int64_t> values) {
 }
 
 }  // namespace
+}  // namespace quantize
 
 // Long because it is one descriptor, member by member.
 Family quantize_family() {
+  using namespace quantize;
   return {
       .contract = kQuantizeContract,
       .description = "one token per key/value head, rotated, normalised, quantised and written into a cache",

@@ -2,6 +2,7 @@
 #include "tests/faults/twins.h"
 
 namespace assay::tests {
+namespace quantize_faults {
 namespace {
 
 using harness::ElementFault;
@@ -346,8 +347,9 @@ constexpr Twin kTwinsHb[] = {
 };
 
 }  // namespace
+}  // namespace quantize_faults
 
-std::span<const Twin> quantize4_twins() { return kTwins4; }
-std::span<const Twin> quantizehb_twins() { return kTwinsHb; }
+std::span<const Twin> quantize4_twins() { return quantize_faults::kTwins4; }
+std::span<const Twin> quantizehb_twins() { return quantize_faults::kTwinsHb; }
 
 }  // namespace assay::tests

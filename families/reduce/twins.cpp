@@ -2,6 +2,7 @@
 #include "tests/faults/twins.h"
 
 namespace assay::tests {
+namespace reduce_faults {
 namespace {
 
 using harness::ElementFault;
@@ -182,7 +183,8 @@ constexpr Twin kTwins[] = {
 };
 
 }  // namespace
+}  // namespace reduce_faults
 
-std::span<const Twin> reduce_twins() { return kTwins; }
+std::span<const Twin> reduce_twins() { return reduce_faults::kTwins; }
 
 }  // namespace assay::tests

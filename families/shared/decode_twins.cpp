@@ -4,6 +4,7 @@
 #include "tests/faults/twins.h"
 
 namespace assay::tests {
+namespace decode_faults {
 namespace {
 
 using harness::ElementFault;
@@ -408,8 +409,9 @@ constexpr Twin kBlockNormTwins[] = {
 };
 
 }  // namespace
+}  // namespace decode_faults
 
-std::span<const Twin> decode_twins() { return kTwins; }
-std::span<const Twin> block_norm_twins() { return kBlockNormTwins; }
+std::span<const Twin> decode_twins() { return decode_faults::kTwins; }
+std::span<const Twin> block_norm_twins() { return decode_faults::kBlockNormTwins; }
 
 }  // namespace assay::tests

@@ -46,7 +46,7 @@ std::vector<Case> dense_probes(const Case& test_case) {
 }
 
 // [B, G, n + room] rows, and one row between batches for seeds with gaps (dense_inputs.cpp).
-Place place_in_keys(const Case& test_case, std::uint64_t byte) {
+Place place_in_dense_keys(const Case& test_case, std::uint64_t byte) {
   if (test_case.at("kv_layout") == kTokensOfHeads) {
     const RowStrides strides = dense_parameters(test_case, metal::ScalarType::float32).k;
     const std::uint64_t in_batch = byte % strides.batch;
@@ -70,7 +70,7 @@ TriageRules dense_triage(std::shared_ptr<const Model> (*model)(const Case& test_
           .smaller = smaller_attention,
           .steps = attention_steps(),
           .followed = "k",
-          .place = place_in_keys,
+          .place = place_in_dense_keys,
           .row_parts = [](const Case& test_case) -> std::vector<RowPart> {
             return {{"batches", test_case.size("batches")}, {"heads", test_case.size("n_heads")}, {"queries", test_case.size("queries")}};
           }};

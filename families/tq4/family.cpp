@@ -18,6 +18,7 @@
 #include "families/tq4/omissions.h"
 
 namespace assay::families {
+namespace tq4 {
 namespace {
 
 using namespace decode;
@@ -27,8 +28,10 @@ constexpr std::size_t kBlockNorms = kOwnAxis;
 DecodeFormat format_of(const Case& test_case) { return {.has_block_norms = test_case.at("block_norms") != 0}; }
 
 }  // namespace
+}  // namespace tq4
 
 Family tq4_family() {
+  using namespace tq4;
   Family family =
       decode_family({.contract = kTq4Contract,
                      .description = "decode attention over a 4-bit TurboQuant cache, one query token per head",

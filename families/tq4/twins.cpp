@@ -2,6 +2,7 @@
 #include "tests/faults/twins.h"
 
 namespace assay::tests {
+namespace tq4_faults {
 namespace {
 
 using harness::Status;
@@ -98,7 +99,8 @@ constexpr Twin kTwins[] = {
 };
 
 }  // namespace
+}  // namespace tq4_faults
 
-std::span<const Twin> tq4_twins() { return kTwins; }
+std::span<const Twin> tq4_twins() { return tq4_faults::kTwins; }
 
 }  // namespace assay::tests

@@ -20,6 +20,7 @@
 #include "families/tqhb/omissions.h"
 
 namespace assay::families {
+namespace tqhb {
 namespace {
 
 using namespace decode;
@@ -37,9 +38,11 @@ DecodeFormat format_of(const Case& test_case) {
 }
 
 }  // namespace
+}  // namespace tqhb
 
 // Long because it is one descriptor, member by member.
 Family tqhb_family() {
+  using namespace tqhb;
   // Only norms of blocks.
   Family family =
       decode_family({.contract = kTqhbContract,

@@ -2,6 +2,7 @@
 #include "tests/faults/twins.h"
 
 namespace assay::tests {
+namespace tqhb_faults {
 namespace {
 
 bool is_nan(const FaultyElement& e) { return e.fault == harness::ElementFault::nan; }
@@ -148,8 +149,9 @@ constexpr Twin kTwinsOfOneBank[] = {
 };
 
 }  // namespace
+}  // namespace tqhb_faults
 
-std::span<const Twin> tqhb_twins() { return kTwins; }
-std::span<const Twin> tqhb_v1_twins() { return kTwinsOfOneBank; }
+std::span<const Twin> tqhb_twins() { return tqhb_faults::kTwins; }
+std::span<const Twin> tqhb_v1_twins() { return tqhb_faults::kTwinsOfOneBank; }
 
 }  // namespace assay::tests

@@ -99,7 +99,7 @@ std::vector<BundleConstant> constants_of(const metal::Library& library, const me
   return constants;
 }
 
-BundlePipeline pipeline_of(const PreparedVariant& prepared, const metal::PipelineDescriptor& descriptor, const KeepFile& keep) {
+BundlePipeline bundled_pipeline(const PreparedVariant& prepared, const metal::PipelineDescriptor& descriptor, const KeepFile& keep) {
   const auto library = std::ranges::find_if(prepared.libraries, [&](const auto& one) { return one->offers(descriptor); });
   if (library == prepared.libraries.end())
     throw std::invalid_argument(fmt::format("no library has the function '{}'", descriptor.function));
@@ -172,7 +172,7 @@ BundleCase make_bundle(const PreparedVariant& prepared, const Case& test_case, c
     if (recorder.buffers().size() != bundle.buffers.size())
       throw std::logic_error(fmt::format("{}: its launch binds a buffer that its job does not have", bundle.name));
     for (const metal::PipelineDescriptor& descriptor : recorder.pipelines())
-      bundle.pipelines.push_back(pipeline_of(prepared, descriptor, keep));
+      bundle.pipelines.push_back(bundled_pipeline(prepared, descriptor, keep));
   });
   return bundle;
 }

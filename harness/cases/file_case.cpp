@@ -15,9 +15,9 @@ namespace {
 constexpr std::string_view kPrefix = "h5-";
 
 // Reads the attributes of one file. Its errors name the file.
-class Reader {
+class CaseReader {
  public:
-  Reader(const std::filesystem::path& file, const fixtures::Attributes& attributes) : file_(file), attributes_(attributes) {}
+  CaseReader(const std::filesystem::path& file, const fixtures::Attributes& attributes) : file_(file), attributes_(attributes) {}
 
   [[noreturn]] void fail(std::string_view attribute, std::string_view what) const {
     throw fixtures::FileError(fixtures::file_message(file_, attribute.empty() ? "format" : fmt::format("format@{}", attribute), what));
@@ -58,7 +58,7 @@ class Reader {
   const fixtures::Attributes& attributes_;
 };
 
-const Family& family_of_file(const Reader& reader) {
+const Family& family_of_file(const CaseReader& reader) {
   try {
     return find_family(reader.text("family"));
   } catch (const fixtures::FileError&) {
@@ -69,7 +69,7 @@ const Family& family_of_file(const Reader& reader) {
 }
 
 // The value of an axis for a factor: the factor itself if it is a whole number of the axis, else its bits.
-std::int64_t axis_value(const Reader& reader, const Axis& axis, float factor) {
+std::int64_t axis_value(const CaseReader& reader, const Axis& axis, float factor) {
   if (std::trunc(factor) == factor && factor >= 0.0F && factor <= static_cast<float>(*axis.largest_whole))
     return static_cast<std::int64_t>(factor);
   const auto bits = static_cast<std::int64_t>(std::bit_cast<std::uint32_t>(factor));
@@ -77,7 +77,7 @@ std::int64_t axis_value(const Reader& reader, const Axis& axis, float factor) {
   return bits;
 }
 
-void read_axes(const Reader& reader, Case& value) {
+void read_axes(const CaseReader& reader, Case& value) {
   const Family& family = *value.family;
   std::vector<std::string_view> known = {"version", "family", "seed"};
   for (const Axis& axis : family.axes) known.push_back(axis.name);
@@ -114,7 +114,7 @@ std::optional<std::string_view> file_stem(std::string_view fixture) {
 std::string file_word(const std::filesystem::path& file) { return fmt::format("{}{}", kPrefix, file.stem().string()); }
 
 FileCase read_file_case(const std::filesystem::path& file, const fixtures::FileDescription& description) {
-  const Reader reader(file, description.format);
+  const CaseReader reader(file, description.format);
   if (const std::int64_t version = reader.number("version"); version != kFileVersion)
     reader.fail("version", fmt::format("is {}; this assay reads version {}", version, kFileVersion));
   FileCase result;

@@ -27,7 +27,7 @@ std::string head_of(const std::string& subject, const CoveringDesign& design) {
   return fmt::format("covering design {}\n", hash.hex());
 }
 
-std::string text_of(const std::string& head, const std::vector<Row>& rows) {
+std::string design_text(const std::string& head, const std::vector<Row>& rows) {
   std::string text = head + fmt::format("{}\n", rows.size());
   for (const Row& row : rows) {
     for (const int level : row) text += static_cast<char>(level);
@@ -67,7 +67,7 @@ std::vector<Row> stored_rows(const std::string& name, const std::string& subject
   const auto write = [&](const std::filesystem::path& file) {
     if (!made) made = make();
     std::ofstream stream(file, std::ios::binary);
-    stream << text_of(head, *made);
+    stream << design_text(head, *made);
   };
   try {
     const metal::compile::Cache cache({});

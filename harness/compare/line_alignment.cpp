@@ -11,11 +11,11 @@ namespace assay::harness {
 namespace {
 
 // The words and signs of a line, without blanks and comments.
-using Words = std::vector<std::string>;
+using LineWords = std::vector<std::string>;
 
 struct Line {
   std::uint32_t number;
-  Words words;
+  LineWords words;
 };
 
 std::vector<Line> lines_with_words(std::span<const std::string> lines) {
@@ -57,7 +57,7 @@ std::vector<std::pair<std::size_t, std::size_t>> best_pairs(std::size_t rows, st
 }
 
 // The share of words that two lines have in common, in order: 1 for equal lines.
-float resemblance(const Words& a, const Words& b) {
+float resemblance(const LineWords& a, const LineWords& b) {
   const auto equal = [&](std::size_t i, std::size_t j) { return a[i] == b[j] ? 1.0F : 0.0F; };
   return 2.0F * static_cast<float>(best_pairs(a.size(), b.size(), equal).size()) / static_cast<float>(a.size() + b.size());
 }

@@ -28,7 +28,7 @@ struct AlignedLine {
 // Lines of the operations of a trace: indices into the aligned lines, or none.
 constexpr std::size_t kNoLine = std::numeric_limits<std::size_t>::max();
 
-const SourceText* text_of(std::span<const SourceText> texts, const std::string& file) {
+const SourceText* text_of_file(std::span<const SourceText> texts, const std::string& file) {
   const auto found = std::ranges::find(texts, file, &SourceText::file);
   return found == texts.end() ? nullptr : &*found;
 }
@@ -172,7 +172,7 @@ ThreadKey key_of(const TracedThread& thread) {
 PartingSide side_of(const ValueTrace& trace, const TracedThread& thread, std::optional<std::size_t> position, const std::string& file,
                     std::uint32_t line, std::span<const SourceText> texts) {
   PartingSide side{file, line, {}, {}};
-  if (const SourceText* text = text_of(texts, file); text != nullptr && line <= text->lines.size())
+  if (const SourceText* text = text_of_file(texts, file); text != nullptr && line <= text->lines.size())
     side.text = base::trimmed(text->lines[line - 1]);
   if (position) {
     const TracedValue& value = thread.values[*position];

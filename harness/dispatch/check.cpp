@@ -25,7 +25,7 @@ const metal::Library* library_of(const PreparedVariant& prepared, const metal::P
   return found == prepared.libraries.end() ? nullptr : found->get();
 }
 
-std::string text_of(const metal::FunctionConstant& value) { return metal::to_string(value); }
+std::string checked_text(const metal::FunctionConstant& value) { return metal::to_string(value); }
 
 // Numbers in JSON have no type: 1 is true, and 2 is 2.0.
 std::vector<double> numbers_of(const metal::FunctionConstant& value) {
@@ -35,7 +35,7 @@ std::vector<double> numbers_of(const metal::FunctionConstant& value) {
   return numbers;
 }
 
-std::string text_of(const metal::Size3& size) { return fmt::format("{} x {} x {}", size.x, size.y, size.z); }
+std::string checked_text(const metal::Size3& size) { return fmt::format("{} x {} x {}", size.x, size.y, size.z); }
 
 class Check {
  public:
@@ -113,8 +113,8 @@ class Check {
         continue;
       }
       if (numbers_of(found->second.value) != numbers_of(wanted.value)) {
-        sentences_.differ("function constant {}: the trace sets {}, the contract {}", index, text_of(found->second.value),
-                          text_of(wanted.value));
+        sentences_.differ("function constant {}: the trace sets {}, the contract {}", index, checked_text(found->second.value),
+                          checked_text(wanted.value));
       } else if (!found->second.type.empty() && !wanted.type.empty() && found->second.type != wanted.type) {
         sentences_.differ("function constant {}: the trace sets it as {}, the kernel declares {}", index, found->second.type, wanted.type);
       }
@@ -136,10 +136,11 @@ class Check {
       metal::PipelineDescriptor with = own;
       with.constants.emplace(index, constant.value);
       if (const auto why = code_difference(library, own, with, "with it")) {
-        sentences_.differ("function constant {}: the trace sets {}, the contract does not set it{}", index, text_of(constant.value), *why);
+        sentences_.differ("function constant {}: the trace sets {}, the contract does not set it{}", index, checked_text(constant.value),
+                          *why);
       } else {
         sentences_.tolerate("function constant {}: the trace sets {}, the contract does not set it; the code is the same", index,
-                            text_of(constant.value));
+                            checked_text(constant.value));
       }
     }
   }
@@ -169,10 +170,11 @@ class Check {
       metal::PipelineDescriptor without = whole;
       without.constants.erase(index);
       if (const auto why = code_difference(*library_of(prepared_, whole), whole, without, "without it")) {
-        sentences_.differ("function constant {}: the trace does not set it, the contract sets {}{}", index, text_of(wanted.value), *why);
+        sentences_.differ("function constant {}: the trace does not set it, the contract sets {}{}", index, checked_text(wanted.value),
+                          *why);
       } else {
         sentences_.remark("function constant {}: the trace does not set it; the kernel's default equals the contract's {}", index,
-                          text_of(wanted.value));
+                          checked_text(wanted.value));
       }
     }
   }
@@ -204,17 +206,17 @@ class Check {
 
   void compare_sizes(const TraceDispatch& contract, const TraceDispatch& trace) {
     if (trace.threads_per_threadgroup != contract.threads_per_threadgroup) {
-      sentences_.differ("threads per threadgroup: the trace has {}, the contract {}", text_of(trace.threads_per_threadgroup),
-                        text_of(contract.threads_per_threadgroup));
+      sentences_.differ("threads per threadgroup: the trace has {}, the contract {}", checked_text(trace.threads_per_threadgroup),
+                        checked_text(contract.threads_per_threadgroup));
     }
     const metal::Size3& theirs = trace.threads_per_threadgroup;
     const std::optional<metal::Size3> groups = trace.counts_threads ? whole_threadgroups(trace.grid, theirs) : std::optional(trace.grid);
     if (!groups) {
       sentences_.differ(
           "grid: the trace dispatches {} threads, which is not a multiple of the threadgroup size {}; the contract has {} threadgroups",
-          text_of(trace.grid), text_of(theirs), text_of(contract.grid));
+          checked_text(trace.grid), checked_text(theirs), checked_text(contract.grid));
     } else if (*groups != contract.grid) {
-      sentences_.differ("grid: the trace dispatches {} threadgroups, the contract {}", text_of(*groups), text_of(contract.grid));
+      sentences_.differ("grid: the trace dispatches {} threadgroups, the contract {}", checked_text(*groups), checked_text(contract.grid));
     } else if (trace.counts_threads != contract.counts_threads) {
       sentences_.tolerate("grid: the trace counts {}, the contract {}", trace.counts_threads ? "threads" : "threadgroups",
                           trace.counts_threads ? "threadgroups" : "threads");

@@ -102,7 +102,7 @@ std::vector<fixtures::Tensor> tensors_of(const Case& test_case, const families::
   }
 }
 
-std::uint64_t size_of(const families::JobBuffer& buffer) {
+std::uint64_t size_of_buffer(const families::JobBuffer& buffer) {
   std::uint64_t size = 0;
   for (const families::Piece& piece : buffer.contents) size += piece.bytes.size();
   return size;
@@ -121,7 +121,7 @@ bool is_whole(const families::JobBuffer& buffer, std::span<const std::byte> byte
 
 // Whether the pieces are the tensor, with gaps between them.
 bool is_spread(const families::JobBuffer& buffer, std::span<const std::byte> bytes) {
-  if (size_of(buffer) != bytes.size()) return false;
+  if (size_of_buffer(buffer) != bytes.size()) return false;
   std::size_t at = 0;
   return std::ranges::all_of(buffer.contents, [&](const families::Piece& piece) {
     at += piece.bytes.size();

@@ -12,7 +12,9 @@ namespace assay::harness {
 
 namespace {
 
-std::string name_of(const DigestTable::key_type& half) { return fmt::format("{} {}/{}", half.first, half.second + 1, kRecordedShards); }
+std::string name_of_half(const DigestTable::key_type& half) {
+  return fmt::format("{} {}/{}", half.first, half.second + 1, kRecordedShards);
+}
 
 }  // namespace
 
@@ -44,7 +46,7 @@ std::string print_digests(const DigestTable& table) {
   std::string text = "# Digests of the gate's outputs (harness/findings/digests.h). Recorded by: assay gate --record-digests FILE\n";
   DigestSum all;
   for (const auto& [half, sum] : table) {
-    text += fmt::format("{} {} {:016x}\n", name_of(half), sum.cases, sum.digest);
+    text += fmt::format("{} {} {:016x}\n", name_of_half(half), sum.cases, sum.digest);
     all.cases += sum.cases;
     all.digest += sum.digest;
   }
@@ -75,7 +77,7 @@ DigestTable parse_digests(std::string_view text) {
 std::vector<std::string> unrecorded_digests(const DigestTable& recorded, const DigestTable& found) {
   std::vector<std::string> names;
   for (const auto& [half, sum] : found) {
-    if (!recorded.contains(half)) names.push_back(name_of(half));
+    if (!recorded.contains(half)) names.push_back(name_of_half(half));
   }
   return names;
 }
@@ -85,7 +87,7 @@ std::vector<std::string> differing_digests(const DigestTable& recorded, const Di
   for (const auto& [half, sum] : found) {
     const auto known = recorded.find(half);
     if (known == recorded.end() || known->second == sum) continue;
-    sentences.push_back(fmt::format("{}: {} cases, {:016x}; recorded: {} cases, {:016x}", name_of(half), sum.cases, sum.digest,
+    sentences.push_back(fmt::format("{}: {} cases, {:016x}; recorded: {} cases, {:016x}", name_of_half(half), sum.cases, sum.digest,
                                     known->second.cases, known->second.digest));
   }
   return sentences;

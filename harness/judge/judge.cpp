@@ -18,7 +18,7 @@ namespace assay::harness {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfiniteError = std::numeric_limits<double>::infinity();
 
 void require_comparable(std::size_t actual_size, const oracles::Expected& expected) {
   const std::size_t size = expected.value.size();
@@ -159,11 +159,11 @@ Judgement judge_elements(std::span<const Float> actual, const oracles::Expected&
                          .expected = expected.value[j],
                          .actual = static_cast<double>(actual[j]),
                          .bound = expected.bound[j],
-                         .ratio = kInfinity,
+                         .ratio = kInfiniteError,
                          .fault = classify(actual[j])};
     if (is_uninformative(expected, j, options)) ++judgement.uninformative;
     // An infinite bound: the contract says nothing about this element.
-    if ((element.bound == kInfinity && expected.magnitude[j] == 0.0) || is_expected_special(actual[j], element.expected)) {
+    if ((element.bound == kInfiniteError && expected.magnitude[j] == 0.0) || is_expected_special(actual[j], element.expected)) {
       if (element.bound == 0.0) ++judgement.compared;
       continue;
     }
@@ -227,7 +227,7 @@ std::string_view to_string(Distrust why) { return kDistrusts.at(static_cast<std:
 
 double ratio_of(double error, double bound) {
   if (error == 0.0) return 0.0;
-  return bound > 0.0 && !std::isnan(error) ? error / bound : kInfinity;
+  return bound > 0.0 && !std::isnan(error) ? error / bound : kInfiniteError;
 }
 
 bool Judgement::passed() const {

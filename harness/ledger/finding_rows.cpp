@@ -37,9 +37,9 @@ std::set<std::string> cases_of(Database& database, RunId run) {
 }
 
 // Reads the findings of a run, and refuses what assay never writes.
-class Reader {
+class RowReader {
  public:
-  Reader(Database& database, RunId run) : database_(database), run_(run) {}
+  RowReader(Database& database, RunId run) : database_(database), run_(run) {}
 
   std::vector<FindingRecord> read() {
     read_heads();
@@ -150,7 +150,7 @@ void Ledger::record_findings(RunId run, std::span<const FindingRecord> findings)
   transaction.commit();
 }
 
-std::vector<FindingRecord> Ledger::findings(RunId id) const { return Reader(store_->database, id).read(); }
+std::vector<FindingRecord> Ledger::findings(RunId id) const { return RowReader(store_->database, id).read(); }
 
 void Ledger::Store::copy_findings(Store& from, RunId source, RunId run) {
   Statement is_there(database, "SELECT 1 FROM other.sqlite_schema WHERE name = 'finding'");

@@ -16,7 +16,7 @@ namespace {
 
 // More rows than any run has. Queries over these rows scan them several times.
 constexpr std::size_t kMostListed = 10'000;
-constexpr std::size_t kMostAxes = 64;  // per case
+constexpr std::size_t kMostAxesOfCase = 64;  // per case
 
 std::uint64_t from_hex(const std::string& text) {
   std::uint64_t word = 0;
@@ -223,17 +223,17 @@ std::vector<CaseRecord> Ledger::cases(RunId id) const {
   Statement broken(store_->database, "SELECT name FROM verdict WHERE run = ? AND NOT json_valid(axes) LIMIT 1");
   broken.bind(id);
   if (broken.step()) Place{store_->database, id, broken.text(0)}.refuse("has axes that are not valid JSON");
-  for_each_row(
-      store_->database, id,
-      "SELECT name, key, value, json_each.type FROM verdict, json_each(axes) WHERE run = ? ORDER BY name, json_each.id",
-      [&](const Statement& axes) {
-        CaseRecord& record = record_of(axes.text(0), "verdict");
-        if (axes.text(3) != "integer")
-          Place{store_->database, id, record.name}.refuse(fmt::format("has an axis '{}' that is not an integer", axes.text(1)));
-        record.axes.emplace_back(axes.text(1), axes.integer(2));
-        if (record.axes.size() > kMostAxes)
-          throw LedgerError(fmt::format("ledger {} is damaged: case '{}' has more than {} axes", file().string(), record.name, kMostAxes));
-      });
+  for_each_row(store_->database, id,
+               "SELECT name, key, value, json_each.type FROM verdict, json_each(axes) WHERE run = ? ORDER BY name, json_each.id",
+               [&](const Statement& axes) {
+                 CaseRecord& record = record_of(axes.text(0), "verdict");
+                 if (axes.text(3) != "integer")
+                   Place{store_->database, id, record.name}.refuse(fmt::format("has an axis '{}' that is not an integer", axes.text(1)));
+                 record.axes.emplace_back(axes.text(1), axes.integer(2));
+                 if (record.axes.size() > kMostAxesOfCase)
+                   throw LedgerError(
+                       fmt::format("ledger {} is damaged: case '{}' has more than {} axes", file().string(), record.name, kMostAxesOfCase));
+               });
 
   for_each_row(store_->database, id,
                "SELECT name, element, expected, actual, bound, ratio, fault FROM worst WHERE run = ? ORDER BY name, rank",

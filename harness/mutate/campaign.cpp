@@ -17,7 +17,7 @@
 namespace assay::harness {
 namespace {
 
-constexpr std::chrono::milliseconds kTick{200};
+constexpr std::chrono::milliseconds kCampaignTick{200};
 constexpr double kSlowestTimes = 10;
 // Per case of the original, which may never end: this, or a multiple of the limit of the mutants.
 constexpr std::chrono::duration<double> kOriginalTimeout{20};
@@ -93,7 +93,7 @@ class TrialProcess {
 void wait_for_any(const std::vector<TrialProcess>& running) {
   std::vector<int> descriptors;
   for (const TrialProcess& process : running) descriptors.push_back(process.descriptor());
-  base::wait_for_any(descriptors, kTick);
+  base::wait_for_any(descriptors, kCampaignTick);
 }
 
 TrialResult judge_alone(const Trial& trial, const std::string& text, std::chrono::duration<double> timeout, const std::atomic<bool>& stop) {

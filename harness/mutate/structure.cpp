@@ -21,9 +21,9 @@ constexpr std::array<std::string_view, 13> kQualifiers = {"const",    "constexpr
 
 bool is_scalar(std::string_view word) { return among(kIntegers, word) || among(kOtherScalars, word); }
 
-class Reader {
+class PieceReader {
  public:
-  explicit Reader(const SourcePiece& piece) : tokens_(piece.tokens) { find_types(); }
+  explicit PieceReader(const SourcePiece& piece) : tokens_(piece.tokens) { find_types(); }
 
   Structure read(bool is_macro) {
     if (!is_macro) {
@@ -314,6 +314,6 @@ bool is_builtin_type(std::string_view word) {
   return word.find_first_not_of("2348x", digit) == std::string_view::npos;
 }
 
-Structure read_structure(const SourcePiece& piece) { return Reader(piece).read(piece.is_macro); }
+Structure read_structure(const SourcePiece& piece) { return PieceReader(piece).read(piece.is_macro); }
 
 }  // namespace assay::harness

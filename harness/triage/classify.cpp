@@ -42,7 +42,7 @@ Faults count_faults(std::span<const Observation> failing) {
   return faults;
 }
 
-bool is_race(metal::HazardKind kind) {
+bool is_race_kind(metal::HazardKind kind) {
   using enum metal::HazardKind;
   return kind == threadgroup_race || kind == unfenced_barrier || kind == simdgroup_race;
 }
@@ -115,7 +115,7 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
     decide(result, mistake::kDivergence, "some threads of a threadgroup do not reach a barrier that others wait at", *divergence);
     return result;
   }
-  const metal::Hazard* race = find(evidence, is_race);
+  const metal::Hazard* race = find(evidence, is_race_kind);
   if (race != nullptr || evidence.depends_on_order) {
     decide(result, mistake::kBarrier, "simdgroups access shared memory without a barrier between them",
            race != nullptr ? Decided(*race) : Decided(decided::OrderDependence{}));

@@ -61,7 +61,7 @@ bool is_alike(const std::vector<SourceToken>& tokens, std::size_t one, std::size
 constexpr std::array<std::string_view, 20> kBefore = {
     "(", "[", "{", ",", ";", "=", "==", "!=", "<=", ">=", "&&", "||", "?", ":", "+=", "-=", "*=", "/=", "return", "<"};
 constexpr std::array<std::string_view, 14> kBehind = {")", "]", "}", ",", ";", "==", "!=", "<=", ">=", "&&", "||", "?", ":", "<"};
-constexpr std::array<std::string_view, 2> kSigns = {"+", "-"};
+constexpr std::array<std::string_view, 2> kSignOperators = {"+", "-"};
 
 // "(1 - 1)" with its result in place of it; empty for anything else, and for a result below 0.
 std::string folded(std::string_view text) {
@@ -105,18 +105,18 @@ bool is_parenthesised(std::string_view text) {
 
 // Makes the edit of `+ 0` or `- 0` behind an operand one that leaves out both.
 void leave_out_zero(const std::vector<SourceToken>& tokens, std::size_t first, std::size_t last, Edit& edit) {
-  if (first < 2 || last >= tokens.size() || !among(kSigns, tokens[first - 1].text)) return;
+  if (first < 2 || last >= tokens.size() || !among(kSignOperators, tokens[first - 1].text)) return;
   const SourceToken& before = tokens[first - 2];
   const bool is_operand = before.is_identifier() ? before.text != "return"
                                                  : before.kind == metal::translate::TokenKind::number || before.is(")") || before.is("]");
-  if (!is_operand || !(among(kBehind, tokens[last].text) || among(kSigns, tokens[last].text))) return;
+  if (!is_operand || !(among(kBehind, tokens[last].text) || among(kSignOperators, tokens[last].text))) return;
   std::size_t begin = before.offset + before.text.size(), end = edit.offset + edit.length;
   edit.replacement.clear();
   // Of `(size - 0)` the parentheses are left, which do nothing around a name.
   std::size_t operand = first - 2;
   while (operand >= 2 && (tokens[operand - 1].is(".") || tokens[operand - 1].is("->"))) operand -= 2;
   if (tokens[last].is(")") && operand >= 2 && tokens[operand - 1].is("(") && before.is_identifier() &&
-      (among(kBefore, tokens[operand - 2].text) || among(kSigns, tokens[operand - 2].text))) {
+      (among(kBefore, tokens[operand - 2].text) || among(kSignOperators, tokens[operand - 2].text))) {
     edit.replacement = std::string(tokens[operand].text);
     for (std::size_t i = operand + 1; i <= first - 2; ++i) edit.replacement += tokens[i].text;
     begin = tokens[operand - 1].offset;

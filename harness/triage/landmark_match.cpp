@@ -44,7 +44,7 @@ MatchedLandmark LandmarkMatch::match(const Landmark& landmark) const {
     matched.is_strong = matched.is_strong || elements.size() >= many;
     bool is_reached = false, is_full = false;
     for (std::size_t place = 0; place < numbers_[row].size(); ++place) {
-      const Coverage coverage = best_cover(numbers_[row][place], elements, landmark, sightings_.places()[place], tolerance_);
+      const HeldElements coverage = best_cover(numbers_[row][place], elements, landmark, sightings_.places()[place], tolerance_);
       Sighting& sighting = by_place[place];
       sighting.place = place;
       sighting.held += coverage.held;

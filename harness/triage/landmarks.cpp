@@ -152,7 +152,7 @@ class Describer {
     for (std::size_t row = 0; row < landmarks_.rows.size() && missing.empty(); ++row) {
       of_row = row;
       const ElementList telling = telling_elements(landmark.elements, row);
-      const Coverage best = best_cover(numbers_[row][place], telling, landmark, sightings_.places()[place], match_.tolerance());
+      const HeldElements best = best_cover(numbers_[row][place], telling, landmark, sightings_.places()[place], match_.tolerance());
       static_cast<void>(cover(numbers_[row][place], telling, best.factor, match_.tolerance_of(place), &missing));
     }
     if (missing.empty()) return false;

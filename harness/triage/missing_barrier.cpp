@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view kBarrierCall = "threadgroup_barrier(mem_flags::mem_threadgroup);";
 
 // A place between statements of a function.
-struct Gap {
+struct StatementGap {
   std::size_t offset = 0;
   std::uint32_t line = 0;
   std::size_t depth = 0;  // blocks around it
@@ -46,8 +46,8 @@ bool begins_block(const std::vector<SourceToken>& tokens, std::size_t i) {
   return before.is(")") || before.is("else") || before.is("do") || before.is(";") || before.is("{") || before.is("}");
 }
 
-std::vector<Gap> gaps_of(const Source& source) {
-  std::vector<Gap> gaps;
+std::vector<StatementGap> gaps_of(const Source& source) {
+  std::vector<StatementGap> gaps;
   for (const SourcePiece& piece : source.pieces()) {
     if (piece.is_macro) continue;
     const std::vector<SourceToken>& tokens = piece.tokens;
@@ -75,11 +75,11 @@ std::vector<Gap> gaps_of(const Source& source) {
   return gaps;
 }
 
-std::string with_barriers(const std::string& text, std::span<const Gap> gaps) {
+std::string with_barriers(const std::string& text, std::span<const StatementGap> gaps) {
   std::string result;
   std::size_t done = 0;
   std::uint32_t number = 0;
-  for (const Gap& gap : gaps) {
+  for (const StatementGap& gap : gaps) {
     result += text.substr(done, gap.offset - done);
     result += fmt::format("if (__assay_choice() == {}u) {} ", ++number, kBarrierCall);
     done = gap.offset;
@@ -87,23 +87,23 @@ std::string with_barriers(const std::string& text, std::span<const Gap> gaps) {
   return result + text.substr(done);
 }
 
-std::string with_barrier(const std::string& text, const Gap& gap) {
+std::string with_barrier(const std::string& text, const StatementGap& gap) {
   return text.substr(0, gap.offset) + std::string(kBarrierCall) + " " + text.substr(gap.offset);
 }
 
 // Those that help, the more likely ones first: in kernels, in the fewest blocks, and of a stretch of such places the last one, before which
 // all that must be done first is done. Where both accesses are in a loop and the first one belongs to the round before, a barrier at the
 // end of the loop does as well as one at its beginning; most kernels have it at the end.
-std::vector<Gap> ordered(const std::vector<Gap>& gaps, const metal::Hazard& race) {
-  const auto helps_in_kernel = [](const Gap& gap) { return gap.helps && gap.is_in_kernel; };
+std::vector<StatementGap> ordered(const std::vector<StatementGap>& gaps, const metal::Hazard& race) {
+  const auto helps_in_kernel = [](const StatementGap& gap) { return gap.helps && gap.is_in_kernel; };
   const bool in_kernel = std::ranges::any_of(gaps, helps_in_kernel);
-  const auto is_candidate = [&](const Gap& gap) { return gap.helps && gap.is_in_kernel == in_kernel; };
+  const auto is_candidate = [&](const StatementGap& gap) { return gap.helps && gap.is_in_kernel == in_kernel; };
   std::size_t depth = std::numeric_limits<std::size_t>::max();
-  for (const Gap& gap : gaps) depth = is_candidate(gap) ? std::min(depth, gap.depth) : depth;
-  std::vector<Gap> level;
+  for (const StatementGap& gap : gaps) depth = is_candidate(gap) ? std::min(depth, gap.depth) : depth;
+  std::vector<StatementGap> level;
   std::ranges::copy_if(gaps, std::back_inserter(level),
-                       [&](const Gap& gap) { return gap.is_in_kernel == in_kernel && gap.depth == depth; });
-  std::vector<Gap> last_ones;
+                       [&](const StatementGap& gap) { return gap.is_in_kernel == in_kernel && gap.depth == depth; });
+  std::vector<StatementGap> last_ones;
   for (std::size_t i = 0; i < level.size(); ++i) {
     if (level[i].helps && (i + 1 == level.size() || !level[i + 1].helps)) last_ones.push_back(level[i]);
   }
@@ -111,7 +111,7 @@ std::vector<Gap> ordered(const std::vector<Gap>& gaps, const metal::Hazard& race
   const std::uint32_t other = race.second ? race.second->line : one;
   const std::uint32_t first = std::min(one, other);
   const std::uint32_t last = std::max(one, other);
-  order_by(last_ones, [&](const Gap& gap) -> double {
+  order_by(last_ones, [&](const StatementGap& gap) -> double {
     if (gap.line > first && gap.line <= last) return 0;
     constexpr double behind = 0.1, before = 3;
     return gap.line > last ? behind * (gap.line - last) : before * (1.0 + first - gap.line);
@@ -125,7 +125,7 @@ Blame blame_missing_barrier(const Laboratory& laboratory, const metal::Hazard& r
                             std::span<const Case> given) {
   const std::filesystem::path& file = laboratory.variant().source;
   const Source source(kernels::read_text(file), file.string());
-  std::vector<Gap> gaps = gaps_of(source);
+  std::vector<StatementGap> gaps = gaps_of(source);
   Laboratory all = with_text(laboratory, with_barriers(source.text(), gaps));
   std::vector<std::uint32_t> left(gaps.size());
   std::iota(left.begin(), left.end(), 1U);
@@ -138,12 +138,12 @@ Blame blame_missing_barrier(const Laboratory& laboratory, const metal::Hazard& r
     left = std::move(kept);
   }
   for (const std::uint32_t number : left) gaps[number - 1].helps = true;
-  std::vector<Gap> helping = ordered(gaps, race);
+  std::vector<StatementGap> helping = ordered(gaps, race);
   Laboratory before = laboratory.with_source(file);
   constexpr std::size_t most = 3;
   helping.resize(std::min(helping.size(), most));
   Blame blame;
-  for (const Gap& gap : helping) {
+  for (const StatementGap& gap : helping) {
     // One more place that does as well is enough.
     if (blame.suspects.size() > 1) break;
     const std::string text = with_barrier(source.text(), gap);

@@ -13,9 +13,9 @@ namespace assay::harness {
 namespace {
 
 // In which order the parts of a row's position may be: {0, 2, 1} for batch, query, head.
-using Order = std::vector<std::size_t>;
+using PositionOrder = std::vector<std::size_t>;
 
-struct Table {
+struct RowTable {
   const Observation* observation;
   std::size_t length;  // of a row
   std::size_t rows;
@@ -32,13 +32,13 @@ struct Table {
   }
 };
 
-Table table_of(const Observation& observation) {
+RowTable table_of(const Observation& observation) {
   const std::size_t length = std::max<std::size_t>(observation.verdict.row_length, 1);
   return {&observation, length, observation.actual.size() / length};
 }
 
 // The row that belongs at the place of `row` if positions are counted in this order of their parts.
-std::size_t row_in_order(std::size_t row, std::span<const families::RowPart> parts, const Order& order) {
+std::size_t row_in_order(std::size_t row, std::span<const families::RowPart> parts, const PositionOrder& order) {
   std::vector<std::size_t> at(parts.size());
   for (std::size_t i = order.size(); i-- > 0;) {
     at[order[i]] = row % parts[order[i]].count;
@@ -50,8 +50,8 @@ std::size_t row_in_order(std::size_t row, std::span<const families::RowPart> par
 }
 
 // Parts in another order, which leaves every row the numbers of another one.
-std::optional<std::string> find_order(const Table& table, std::span<const families::RowPart> parts) {
-  Order order;
+std::optional<std::string> find_order(const RowTable& table, std::span<const families::RowPart> parts) {
+  PositionOrder order;
   for (std::size_t i = 0; i < parts.size(); ++i) order.push_back(i);
   while (std::ranges::next_permutation(order).found) {
     bool moves = false;
@@ -79,7 +79,7 @@ std::optional<std::string> find_order(const Table& table, std::span<const famili
 }
 
 // Every wrong row holds some other row.
-std::optional<std::string> find_rows(const Table& table) {
+std::optional<std::string> find_rows(const RowTable& table) {
   std::size_t wrong = 0;
   std::optional<std::pair<std::size_t, std::size_t>> example;
   for (std::size_t row = 0; row < table.rows; ++row) {
@@ -96,7 +96,7 @@ std::optional<std::string> find_rows(const Table& table) {
 }
 
 // The coordinates of every row are in the same wrong order.
-std::optional<std::string> find_coordinates(const Table& table) {
+std::optional<std::string> find_coordinates(const RowTable& table) {
   std::map<std::size_t, std::size_t> from;
   for (std::size_t j = 0; j < table.length; ++j) {
     const auto fits = [&](std::size_t other) {
@@ -126,7 +126,7 @@ std::optional<std::string> find_coordinates(const Table& table) {
 std::optional<std::string> find_permutation(std::span<const Observation> failing) {
   std::optional<std::string> found;
   for (const Observation& observation : failing) {
-    Table table = table_of(observation);
+    RowTable table = table_of(observation);
     const families::Family& family = *observation.test_case.family;
     std::vector<families::RowPart> parts;
     if (family.triage.row_parts) parts = family.triage.row_parts(observation.test_case);

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kStarts = {"0.0f", "1.0f", "-INFINITY", "-FLT_MAX / 2"};
 constexpr std::array<std::string_view, 2> kLogarithms = {"1.44269504f", "0.69314718f"};
-constexpr std::array<std::string_view, 4> kComparisons = {"==", "!=", "<=", ">="};
+constexpr std::array<std::string_view, 4> kTwoSignComparisons = {"==", "!=", "<=", ">="};
 constexpr std::array<std::string_view, 3> kFloats = {"float", "half", "bfloat"};
 // Functions that are taken for one another.
 constexpr std::array<std::array<std::string_view, 2>, 10> kPairs = {{{"exp", "exp2"},
@@ -116,7 +116,7 @@ class EditMaker {
   [[nodiscard]] bool is_array(std::string_view name) const { return arrays_.contains(name); }
   // Whether the range is what an assignment changes.
   [[nodiscard]] bool is_target(TokenRange range) const {
-    return range.last < tokens_.size() && tokens_[range.last].text.ends_with("=") && !among(kComparisons, tokens_[range.last].text);
+    return range.last < tokens_.size() && tokens_[range.last].text.ends_with("=") && !among(kTwoSignComparisons, tokens_[range.last].text);
   }
   [[nodiscard]] bool is_called(std::size_t i) const {
     return i + 1 < tokens_.size() && (tokens_[i + 1].is("(") || tokens_[i + 1].is("::"));
@@ -347,7 +347,7 @@ class EditMaker {
     bool has_integer = false;
     for (std::size_t i = term.first; i < term.last; ++i) {
       if (tokens_[i].is("[") && tokens_[i].match > i) i = tokens_[i].match;
-      if (among(kComparisons, tokens_[i].text) || ((tokens_[i].is("<") || tokens_[i].is(">")) && !tokens_[i].is_angle)) return false;
+      if (among(kTwoSignComparisons, tokens_[i].text) || ((tokens_[i].is("<") || tokens_[i].is(">")) && !tokens_[i].is_angle)) return false;
       if (tokens_[i].kind == metal::translate::TokenKind::number && tokens_[i].text.find('.') != std::string_view::npos) return true;
       if (!tokens_[i].is_identifier()) continue;
       const Variable* variable = find_variable(expression, tokens_[i].text);
@@ -563,7 +563,7 @@ class EditMaker {
   }
   [[nodiscard]] bool changes_something(TokenRange term) const {
     for (std::size_t i = term.first; i < term.last; ++i) {
-      if (tokens_[i].is("++") || tokens_[i].is("--") || (tokens_[i].text.ends_with("=") && !among(kComparisons, tokens_[i].text)))
+      if (tokens_[i].is("++") || tokens_[i].is("--") || (tokens_[i].text.ends_with("=") && !among(kTwoSignComparisons, tokens_[i].text)))
         return true;
     }
     return false;

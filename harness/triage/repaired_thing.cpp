@@ -48,7 +48,7 @@ std::optional<std::pair<std::string_view, std::string>> find_word(const std::vec
   return std::nullopt;
 }
 
-std::vector<std::string> words_of(std::string_view text) {
+std::vector<std::string> words_in(std::string_view text) {
   std::vector<std::string> words;
   for (const SourceWord& word : source_words(text)) words.emplace_back(word.text);
   return words;
@@ -69,10 +69,10 @@ struct Change {
 Change change_between(std::string_view source, const std::vector<Hunk>& hunks) {
   Change change;
   for (const Hunk& hunk : hunks) {
-    for (std::string& word : words_of(source.substr(hunk.begin, hunk.end - hunk.begin))) change.removed.push_back(std::move(word));
-    for (std::string& word : words_of(hunk.other)) change.added.push_back(std::move(word));
+    for (std::string& word : words_in(source.substr(hunk.begin, hunk.end - hunk.begin))) change.removed.push_back(std::move(word));
+    for (std::string& word : words_in(hunk.other)) change.added.push_back(std::move(word));
     const std::size_t before = hunk.begin == 0 ? 0 : source.rfind('\n', hunk.begin - 1) + 1;
-    for (std::string& word : words_of(source.substr(before, source.find('\n', hunk.end) - before)))
+    for (std::string& word : words_in(source.substr(before, source.find('\n', hunk.end) - before)))
       change.around.push_back(std::move(word));
     for (std::uint32_t line = hunk.line; line <= hunk.last_line; ++line) change.lines.push_back(line);
   }
@@ -128,10 +128,10 @@ std::optional<RepairedThing> thing_of_arrays(const kernels::Variant& variant, co
 bool heads_butterflies(const Source& source, const Slices& slices, std::uint32_t line) {
   constexpr auto steps = std::to_array<std::string_view>({"*=", "/=", "<<=", ">>="});
   constexpr std::uint32_t body = 8;
-  if (!slices.is_loop(line) || !has_one_of(words_of(source.line(line)), steps)) return false;
+  if (!slices.is_loop(line) || !has_one_of(words_in(source.line(line)), steps)) return false;
   bool shuffles = false, subtracts = false;
   for (std::uint32_t next = line + 1; next <= std::min(line + body, source.line_count()); ++next) {
-    const std::vector<std::string> words = words_of(source.line(next));
+    const std::vector<std::string> words = words_in(source.line(next));
     shuffles = shuffles || std::ranges::find(words, "simd_shuffle_xor") != words.end();
     subtracts = subtracts || std::ranges::find(words, "-") != words.end();
   }

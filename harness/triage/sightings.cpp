@@ -64,8 +64,8 @@ ElementList telling_elements(const std::vector<LandmarkElement>& elements, std::
   return telling;
 }
 
-Coverage cover(const std::vector<double>& numbers, const ElementList& elements, double factor, double tolerance, ElementList* missing) {
-  Coverage coverage{.held = 0, .all = elements.size(), .factor = factor, .factor_name = {}};
+HeldElements cover(const std::vector<double>& numbers, const ElementList& elements, double factor, double tolerance, ElementList* missing) {
+  HeldElements coverage{.held = 0, .all = elements.size(), .factor = factor, .factor_name = {}};
   if (numbers.empty() || elements.empty()) {
     if (missing != nullptr) *missing = elements;
     return coverage;
@@ -93,8 +93,8 @@ Coverage cover(const std::vector<double>& numbers, const ElementList& elements, 
   return coverage;
 }
 
-Coverage best_cover(const std::vector<double>& numbers, const ElementList& elements, const Landmark& landmark, const SightedPlace& place,
-                    double tolerance) {
+HeldElements best_cover(const std::vector<double>& numbers, const ElementList& elements, const Landmark& landmark,
+                        const SightedPlace& place, double tolerance) {
   // Every input has some number that is near a computed one.
   if (place.is_input && !landmark.is_loaded) return {.held = 0, .all = elements.size(), .factor = 1, .factor_name = {}};
   // Where each element may have many values and a line many more numbers, some fit by chance.
@@ -105,10 +105,10 @@ Coverage best_cover(const std::vector<double>& numbers, const ElementList& eleme
   // Numbers in blocks are decoded in float.
   constexpr double exact = 1e-7, decoded = 5e-7;
   const double rounded = tolerance * place.coarseness;
-  Coverage best = cover(numbers, elements, 1, landmark.is_loaded ? (place.coarseness > 1 ? exact : decoded) : rounded);
+  HeldElements best = cover(numbers, elements, 1, landmark.is_loaded ? (place.coarseness > 1 ? exact : decoded) : rounded);
   for (const LandmarkFactor& factor : landmark.factors) {
     if (best.held == best.all) break;
-    Coverage other = cover(numbers, elements, factor.value, rounded);
+    HeldElements other = cover(numbers, elements, factor.value, rounded);
     if (other.held <= best.held) continue;
     best = std::move(other);
     best.factor_name = factor.name;

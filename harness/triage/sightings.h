@@ -46,7 +46,7 @@ class Sightings {
 };
 
 // How many of the elements the sorted numbers hold, all of them times `factor`. With `missing`, tells which they do not.
-struct Coverage {
+struct HeldElements {
   std::size_t held = 0, all = 0;
   double factor = 1;
   std::string factor_name;
@@ -56,12 +56,12 @@ using ElementList = std::vector<const families::LandmarkElement*>;
 
 // The elements of a row that say something: not 0, not 1, finite.
 [[nodiscard]] ElementList telling_elements(const std::vector<families::LandmarkElement>& elements, std::size_t row);
-[[nodiscard]] Coverage cover(const std::vector<double>& numbers, const ElementList& elements, double factor, double tolerance,
-                             ElementList* missing = nullptr);
+[[nodiscard]] HeldElements cover(const std::vector<double>& numbers, const ElementList& elements, double factor, double tolerance,
+                                 ElementList* missing = nullptr);
 // The best of no factor and these factors.
 // Loaded values are not rounded, but for a factor.
-[[nodiscard]] Coverage best_cover(const std::vector<double>& numbers, const ElementList& elements, const families::Landmark& landmark,
-                                  const SightedPlace& place, double tolerance);
+[[nodiscard]] HeldElements best_cover(const std::vector<double>& numbers, const ElementList& elements, const families::Landmark& landmark,
+                                      const SightedPlace& place, double tolerance);
 // The number nearest to a value; the numbers are sorted and not empty.
 [[nodiscard]] double nearest_number(const std::vector<double>& numbers, double value);
 

@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Writes the text where the compiler finds it.
-fs::path write_source(const fs::path& home, const std::string& text) {
+fs::path write_suspect(const fs::path& home, const std::string& text) {
   const metal::compile::Cache cache({});
   const fs::path folder = cache.directory() / "triage" / base::Hash().add(home.string()).add(text).hex();
   fs::create_directories(folder);
@@ -83,7 +83,7 @@ std::vector<Relative> relatives_of(const std::string& text, const kernels::Varia
 }  // namespace
 
 Laboratory with_text(const Laboratory& laboratory, const std::string& text) {
-  return laboratory.with_source(write_source(laboratory.variant().source, text));
+  return laboratory.with_source(write_suspect(laboratory.variant().source, text));
 }
 
 bool passes_all(const Laboratory& laboratory, const std::string& text, std::span<const Case> cases) {

@@ -8,7 +8,7 @@ namespace assay::metal::pass {
 namespace {
 
 // Bytes of the widest vector, of 16 floats. A larger store is not a single value.
-constexpr std::uint64_t kMostBytes = 64;
+constexpr std::uint64_t kMostRecordedBytes = 64;
 constexpr std::uint64_t kWidestComponent = 8;
 
 // Whether an instruction computes, selects or loads a number. Doubles are left out: they occur only inside library functions, whose
@@ -70,14 +70,14 @@ void Lockstep::record_values() {
   if (made.empty() && stored.empty()) return;
 
   services();
-  auto* slot = slot_for(llvm::ArrayType::get(llvm::Type::getInt8Ty(context_), kMostBytes));
+  auto* slot = slot_for(llvm::ArrayType::get(llvm::Type::getInt8Ty(context_), kMostRecordedBytes));
   const auto record = [&](llvm::IRBuilder<>& builder, const llvm::Instruction& what, abi::Arithmetic kind, llvm::Type* type,
                           llvm::Value* address, std::uint64_t bytes) {
     const auto* vector = llvm::dyn_cast_or_null<llvm::FixedVectorType>(type);
     const std::uint64_t count = vector != nullptr                                           ? vector->getNumElements()
                                 : bytes > kWidestComponent && bytes % kWidestComponent == 0 ? bytes / kWidestComponent
                                                                                             : 1;
-    if (bytes > kMostBytes || bytes % count != 0 || bytes / count > kWidestComponent) return;
+    if (bytes > kMostRecordedBytes || bytes % count != 0 || bytes / count > kWidestComponent) return;
     abi::Operation operation{};
     operation.what = kind;
     operation.type = type != nullptr && type->isFPOrFPVectorTy() ? static_cast<std::uint32_t>(float_type_of(*type)) : abi::kInteger;
@@ -94,7 +94,7 @@ void Lockstep::record_values() {
   }
   for (const Stored& one : stored) {
     llvm::IRBuilder<> builder(one.before);
-    if (one.value != nullptr && one.bytes <= kMostBytes) builder.CreateStore(one.value, slot);
+    if (one.value != nullptr && one.bytes <= kMostRecordedBytes) builder.CreateStore(one.value, slot);
     record(builder, *one.before, abi::kStoreValue, one.type, one.value == nullptr ? one.address : slot, one.bytes);
   }
 }

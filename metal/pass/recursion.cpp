@@ -15,7 +15,7 @@ constexpr std::size_t kMostCalls = 2048;
 // Every level examines the whole kernel again, so the time grows with their square.
 constexpr int kMostLevels = 256;
 // Instructions of a kernel at which unrolling stops: far more than any real kernel has, yet still compilable.
-constexpr unsigned kMostInstructions = 1u << 20;
+constexpr unsigned kMostInlined = 1u << 20;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ void WholeKernel::unroll_recursion(llvm::Function& entry) {
     passes.addPass(llvm::SCCPPass());
     run_on_entry(passes, entry);
     const auto calls = calls_to_definitions(entry);
-    if (calls.empty() || calls_inlined + calls.size() > kMostCalls || entry.getInstructionCount() > kMostInstructions) return;
+    if (calls.empty() || calls_inlined + calls.size() > kMostCalls || entry.getInstructionCount() > kMostInlined) return;
     const std::size_t before = calls_inlined;
     for (auto* call : calls) {
       // Without a constant argument the recursion cannot be shown to end. The result of another call counts too, since it may

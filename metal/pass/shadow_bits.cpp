@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned kBfloatBits = 16;
 
-unsigned bits_of(const llvm::Type* type) { return static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue()); }
+unsigned primitive_bits(const llvm::Type* type) { return static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue()); }
 
 std::optional<unsigned> shift_of(const llvm::Instruction& shift) {
   const auto* distance = llvm::dyn_cast<llvm::ConstantInt>(shift.getOperand(1));
@@ -57,7 +57,7 @@ bool computes_with_bits(const llvm::Value* word, llvm::SmallPtrSetImpl<const llv
 
 llvm::Value* Shadow::of_reinterpreted(llvm::BitCastInst& cast) {
   auto* element = cast.getType()->getScalarType();
-  const unsigned width = bits_of(element);
+  const unsigned width = primitive_bits(element);
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(cast.getType());
   if (vector == nullptr) return of_bits(cast.getOperand(0), 0, element);
   llvm::Value* shadow = llvm::PoisonValue::get(doubles_for(cast.getType()));
@@ -87,7 +87,7 @@ llvm::Value* Shadow::of_bits(llvm::Value* carrier, unsigned first_bit, llvm::Typ
 llvm::Value* Shadow::bits_of_number(llvm::Value* number, unsigned first_bit, llvm::Type* element) {
   auto* own = number->getType()->getScalarType();
   if (own->isDoubleTy()) return nullptr;  // not a type of Metal; it only carries other numbers
-  const unsigned width = bits_of(own);
+  const unsigned width = primitive_bits(own);
   const bool is_cell = element == granule();
   const unsigned offset = first_bit % width;
   const bool is_upper_half = own->isFloatTy() && offset == kBfloatBits && (element->isBFloatTy() || is_cell);
@@ -108,14 +108,14 @@ llvm::Value* Shadow::bits_of_number(llvm::Value* number, unsigned first_bit, llv
 
 // Returns null if the bits are not those of one number. Long because it has one case per opcode.
 llvm::Value* Shadow::find_bits(llvm::Value* carrier, unsigned first_bit, llvm::Type* element) {
-  const unsigned width = bits_of(element);
+  const unsigned width = primitive_bits(element);
   if (is_number(carrier->getType())) {
     if (auto* shadow = bits_of_number(carrier, first_bit, element)) return shadow;
   }
   auto* instruction = llvm::dyn_cast<llvm::Instruction>(carrier);
   if (instruction == nullptr) return nullptr;
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(carrier->getType());
-  const unsigned part = vector == nullptr ? bits_of(carrier->getType()) : bits_of(vector->getElementType());
+  const unsigned part = vector == nullptr ? primitive_bits(carrier->getType()) : primitive_bits(vector->getElementType());
   switch (instruction->getOpcode()) {
     case llvm::Instruction::BitCast:
     case llvm::Instruction::Freeze:
@@ -124,7 +124,7 @@ llvm::Value* Shadow::find_bits(llvm::Value* carrier, unsigned first_bit, llvm::T
       return vector != nullptr ? nullptr : of_bits(instruction->getOperand(0), first_bit, element);
     case llvm::Instruction::ZExt:
     case llvm::Instruction::SExt:
-      if (vector != nullptr || first_bit + width > bits_of(instruction->getOperand(0)->getType())) return nullptr;
+      if (vector != nullptr || first_bit + width > primitive_bits(instruction->getOperand(0)->getType())) return nullptr;
       return of_bits(instruction->getOperand(0), first_bit, element);
     case llvm::Instruction::Shl: {
       const auto distance = shift_of(*instruction);
@@ -193,7 +193,7 @@ llvm::Value* Shadow::find_bits(llvm::Value* carrier, unsigned first_bit, llvm::T
 
 // Handles masks that add the bits of another word next to the number, or that change only its sign.
 llvm::Value* Shadow::masked_bits(llvm::Instruction& word, unsigned first_bit, llvm::Type* element) {
-  const unsigned width = bits_of(element);
+  const unsigned width = primitive_bits(element);
   for (const unsigned mask : {0U, 1U}) {
     const auto known = llvm::computeKnownBits(word.getOperand(mask), layout_);
     const bool is_and = word.getOpcode() == llvm::Instruction::And;
@@ -232,8 +232,9 @@ llvm::Value* Shadow::merged_bits(llvm::Instruction& merge, unsigned first_bit, l
 }
 
 llvm::Value* Shadow::number_in(Builder& builder, llvm::Value* carrier, unsigned first_bit, llvm::Type* element) {
-  auto* word = builder.CreateBitCast(carrier, builder.getIntNTy(bits_of(carrier->getType())));
-  return builder.CreateBitCast(builder.CreateTrunc(builder.CreateLShr(word, first_bit), builder.getIntNTy(bits_of(element))), element);
+  auto* word = builder.CreateBitCast(carrier, builder.getIntNTy(primitive_bits(carrier->getType())));
+  return builder.CreateBitCast(builder.CreateTrunc(builder.CreateLShr(word, first_bit), builder.getIntNTy(primitive_bits(element))),
+                               element);
 }
 
 // Whether a stored word may contain numbers, because it was read from memory or combined from such words.

@@ -18,7 +18,7 @@ namespace {
 
 constexpr unsigned kTableLength = 16;  // two registers of eight floats
 constexpr unsigned kIndexBits = 4;
-constexpr unsigned kElements = 4;
+constexpr unsigned kTableElements = 4;
 constexpr std::size_t kMostSources = 2;  // the most integers that hold the indices: inserting more into a vector costs as much as it saves
 
 // An index: (source >> shift) & 15. The kernel's mask or the width of the source limits it to 15.
@@ -88,14 +88,14 @@ class Rewriter {
 
  private:
   // The four values that a chain of insertions ending in `last` combines.
-  static std::optional<std::array<llvm::Value*, kElements>> elements_of(llvm::InsertElementInst& last) {
+  static std::optional<std::array<llvm::Value*, kTableElements>> elements_of(llvm::InsertElementInst& last) {
     const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(last.getType());
-    if (type == nullptr || type->getNumElements() != kElements || !type->getElementType()->isFloatTy()) return std::nullopt;
-    std::array<llvm::Value*, kElements> elements{};
+    if (type == nullptr || type->getNumElements() != kTableElements || !type->getElementType()->isFloatTy()) return std::nullopt;
+    std::array<llvm::Value*, kTableElements> elements{};
     for (llvm::Value* vector = &last; auto* insertion = llvm::dyn_cast<llvm::InsertElementInst>(vector);
          vector = insertion->getOperand(0)) {
       const auto* position = llvm::dyn_cast<llvm::ConstantInt>(insertion->getOperand(2));
-      if (position == nullptr || position->uge(kElements)) return std::nullopt;
+      if (position == nullptr || position->uge(kTableElements)) return std::nullopt;
       auto*& element = elements[position->getZExtValue()];
       if (element == nullptr) element = insertion->getOperand(1);
     }
@@ -107,9 +107,9 @@ class Rewriter {
     const auto elements = elements_of(last);
     if (!elements) return false;
     Table* table = nullptr;
-    std::array<Field, kElements> fields;
-    llvm::SmallPtrSet<llvm::Value*, kElements> sources;
-    for (unsigned i = 0; i < kElements; ++i) {
+    std::array<Field, kTableElements> fields;
+    llvm::SmallPtrSet<llvm::Value*, kTableElements> sources;
+    for (unsigned i = 0; i < kTableElements; ++i) {
       const auto lookup = lookup_of((*elements)[i]);
       if (!lookup || (table != nullptr && lookup->first != table)) return false;
       table = lookup->first;
@@ -125,11 +125,11 @@ class Rewriter {
   }
 
   // The indices as <8 x i32>. Bits above the fourth are ignored, and the upper half is unused.
-  static llvm::Value* indices(llvm::IRBuilder<>& builder, const std::array<Field, kElements>& fields) {
-    auto* type = llvm::FixedVectorType::get(builder.getInt32Ty(), 2 * kElements);
+  static llvm::Value* indices(llvm::IRBuilder<>& builder, const std::array<Field, kTableElements>& fields) {
+    auto* type = llvm::FixedVectorType::get(builder.getInt32Ty(), 2 * kTableElements);
     llvm::Value* vector = llvm::PoisonValue::get(type);
-    llvm::SmallVector<llvm::Constant*> shifts(2 * kElements, builder.getInt32(0));
-    for (unsigned i = 0; i < kElements; ++i) {
+    llvm::SmallVector<llvm::Constant*> shifts(2 * kTableElements, builder.getInt32(0));
+    for (unsigned i = 0; i < kTableElements; ++i) {
       vector = builder.CreateInsertElement(vector, builder.CreateZExt(fields[i].source, builder.getInt32Ty()), i);
       shifts[i] = builder.getInt32(static_cast<std::uint32_t>(fields[i].shift));
     }

@@ -1,7 +1,7 @@
 // The most important property: a wrong kernel does not pass, even if it writes to the memory around it.
 #include "tests/attack/attack.h"
 
-namespace assay::tests {
+namespace assay::tests::belief_test {
 namespace {
 
 // A right kernel of fwht with one piece replaced, so that it is wrong in some small way.
@@ -159,4 +159,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::belief_test

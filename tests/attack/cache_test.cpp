@@ -3,7 +3,7 @@
 
 #include "tests/attack/attack.h"
 
-namespace assay::tests {
+namespace assay::tests::cache_test {
 namespace {
 
 class Cache : public Attack {
@@ -332,4 +332,4 @@ TEST_F(Alike, TheSameFileUnderTwoPolicies) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::cache_test

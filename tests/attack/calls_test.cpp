@@ -1,7 +1,7 @@
 // Kernels that call the C library, in every spelling of a foreign name.
 #include "tests/attack/attack.h"
 
-namespace assay::tests {
+namespace assay::tests::calls_test {
 namespace {
 
 class Calls : public Rows {};
@@ -200,4 +200,4 @@ std::vector<Row> other_commands() {
 INSTANTIATE_TEST_SUITE_P(Attack, CallsOfOtherCommands, ::testing::ValuesIn(other_commands()), name_of);
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::calls_test

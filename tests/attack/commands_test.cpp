@@ -6,7 +6,7 @@
 #include "tests/attack/attack.h"
 #include "tests/unit/hdf5_hostile.h"
 
-namespace assay::tests {
+namespace assay::tests::commands_test {
 namespace {
 
 class Commands : public Attack {
@@ -374,4 +374,4 @@ TEST_F(Commands, ASeedOfChancePrintsIt) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::commands_test

@@ -1,7 +1,7 @@
 // Untrusted descriptions that excuse a wrong kernel: the excuse is reported, no run passes without a passed case, and --strict ignores it.
 #include "tests/attack/attack.h"
 
-namespace assay::tests {
+namespace assay::tests::excuses_test {
 namespace {
 
 constexpr const char* kWrong = "x[e] *= scale * 1.5f;";
@@ -369,4 +369,4 @@ INSTANTIATE_TEST_SUITE_P(Attack, Descriptions,
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::excuses_test

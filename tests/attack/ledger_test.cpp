@@ -5,7 +5,7 @@
 
 #include "tests/attack/attack.h"
 
-namespace assay::tests {
+namespace assay::tests::ledger_test {
 namespace {
 
 class Ledgers : public Attack {
@@ -289,4 +289,4 @@ INSTANTIATE_TEST_SUITE_P(Attack, WhileItRuns,
                          [](const auto& info) { return info.param; });
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::ledger_test

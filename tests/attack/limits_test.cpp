@@ -1,7 +1,7 @@
 // Kernels that ask for more time, stack, memory or code than there is: a limit ends them, and the message names it.
 #include "tests/attack/attack.h"
 
-namespace assay::tests {
+namespace assay::tests::limits_test {
 namespace {
 
 struct Limit {
@@ -91,4 +91,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::limits_test

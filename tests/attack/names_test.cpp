@@ -4,7 +4,7 @@
 
 #include "tests/attack/attack.h"
 
-namespace assay::tests {
+namespace assay::tests::names_test {
 namespace {
 
 struct Name {
@@ -215,4 +215,4 @@ TEST_F(Patterns, NumbersBeyondAllReason) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::names_test

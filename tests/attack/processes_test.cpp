@@ -7,7 +7,7 @@
 
 #include "tests/attack/attack.h"
 
-namespace assay::tests {
+namespace assay::tests::processes_test {
 namespace {
 
 class Processes : public Attack {
@@ -359,4 +359,4 @@ TEST_F(Processes, VariablesOfTheCompilerAreNotItsOwn) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::processes_test

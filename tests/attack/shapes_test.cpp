@@ -1,7 +1,7 @@
 // Kernels that are more than a kernel: assembly, sections, code that runs on loading, memory that is not theirs, work without end.
 #include "tests/attack/attack.h"
 
-namespace assay::tests {
+namespace assay::tests::shapes_test {
 namespace {
 
 class Shapes : public Rows {};
@@ -219,4 +219,4 @@ std::vector<Row> loading() {
 INSTANTIATE_TEST_SUITE_P(Attack, OnLoading, ::testing::ValuesIn(loading()), name_of);
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::shapes_test

@@ -19,7 +19,7 @@
 #include "harness/process/runner.h"
 #include "kernels/variant.h"
 
-namespace assay::tests {
+namespace assay::tests::isolation_test {
 namespace {
 
 constexpr double kLargestShare = 0.05;  // of the gate's time
@@ -111,4 +111,4 @@ TEST(Sandbox, IsEnteredAtOnce) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::isolation_test

@@ -8,7 +8,7 @@ namespace assay::tests {
 namespace {
 
 constexpr std::size_t kSide = 8;
-constexpr const char* kFunction = "accumulate_products";
+constexpr const char* kMatrixFunction = "accumulate_products";
 constexpr const char* kSource = R"(
 #include <metal_stdlib>
 using namespace metal;
@@ -47,14 +47,14 @@ MatrixSetup::MatrixSetup(std::uint32_t threadgroups, std::uint32_t simdgroups_pe
       a_(filled(left, "a")),
       b_(filled(right, "b")),
       out_(std::make_unique<metal::Buffer>(std::size_t{threadgroups} * simdgroups_per_threadgroup * kSide * kSide * sizeof(float), "out")) {
-  static_cast<void>(library_->pipeline({kFunction, {}}));
+  static_cast<void>(library_->pipeline({kMatrixFunction, {}}));
 }
 
 void MatrixSetup::run() {
   metal::SimulatorOptions options;
   options.threads = 1;
   metal::Simulator simulator({library_}, options);
-  simulator.set_pipeline({kFunction, {}});
+  simulator.set_pipeline({kMatrixFunction, {}});
   simulator.set_buffer(0, {a_.get()});
   simulator.set_buffer(1, {b_.get()});
   simulator.set_buffer(2, {out_.get()});

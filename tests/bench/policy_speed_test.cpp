@@ -16,7 +16,7 @@
 #include "tests/bench/family_cases.h"
 #include "tests/bench/interleaved.h"
 
-namespace assay::tests {
+namespace assay::tests::policy_speed_test {
 namespace {
 
 struct PolicyRow {
@@ -75,4 +75,4 @@ TEST(PolicySpeed, EveryPolicyKeepsItsShareOfNative) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::policy_speed_test

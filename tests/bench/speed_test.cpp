@@ -20,7 +20,7 @@
 #include "tests/bench/scalar_attention.h"
 #include "tests/bench/tq4_setup.h"
 
-namespace assay::tests {
+namespace assay::tests::speed_test {
 namespace {
 
 // Issue 21. With AVX-512, an Intel Xeon takes 0.18 times as long as the scalar loop.
@@ -124,4 +124,4 @@ TEST(Speed, MatrixMultiplyIsComputedOncePerSimdgroup) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::speed_test

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace assay::tests {
+namespace assay::tests::chain_test {
 namespace {
 
 using namespace ::testing;
@@ -127,4 +127,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& parameter) { return std::string(parameter.param.name); });
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::chain_test

@@ -11,7 +11,7 @@
 #include "tests/command/workflow_steps.h"
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::action_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -263,4 +263,4 @@ TEST_F(GitHubAction, TheTokenIsOfOneStep) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::action_test

@@ -10,7 +10,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::beyond_test {
 namespace {
 
 using namespace ::testing;
@@ -197,4 +197,4 @@ TEST_F(CliBeyond, ReportsHaveTheStatementsAndWhatNoCaseDoes) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::beyond_test

@@ -17,7 +17,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::bisect_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -173,4 +173,4 @@ TEST_F(CliBisect, CleansUpWhenItIsInterrupted) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::bisect_test

@@ -16,7 +16,7 @@
 #include "harness/ledger/ledger.h"
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::cluster_test {
 namespace {
 
 using namespace ::testing;
@@ -184,4 +184,4 @@ TEST_F(Cluster, AnEstimateRunsNothing) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::cluster_test

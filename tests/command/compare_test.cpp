@@ -10,7 +10,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::compare_test {
 namespace {
 
 using namespace ::testing;
@@ -150,4 +150,4 @@ TEST_F(Compare, RefusesWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::compare_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::compilation_test {
 namespace {
 
 using namespace ::testing;
@@ -157,4 +157,4 @@ TEST_F(CliCompilation, MutantsAreBuiltAsTheHostBuildsThem) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::compilation_test

@@ -10,7 +10,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::compile_test {
 namespace {
 
 using namespace ::testing;
@@ -225,4 +225,4 @@ TEST_F(CliCompile, WhatNoFunctionNeedsIsCountedToo) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::compile_test

@@ -10,7 +10,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::completion_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -125,4 +125,4 @@ TEST_F(CliCompletion, EveryCommandHasAManualPage) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::completion_test

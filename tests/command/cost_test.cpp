@@ -6,7 +6,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::cost_test {
 namespace {
 
 using namespace ::testing;
@@ -50,4 +50,4 @@ TEST_F(Cli, CostRefusesWhatHasNone) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::cost_test

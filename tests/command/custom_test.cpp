@@ -8,7 +8,7 @@
 #include "tests/support/command.h"
 #include "tests/support/own_cache.h"
 
-namespace assay::tests {
+namespace assay::tests::custom_test {
 namespace {
 
 using namespace ::testing;
@@ -269,4 +269,4 @@ TEST_F(CustomFamily, OtherCommandsTakeItLikeAnyFamily) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::custom_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::daily_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -130,4 +130,4 @@ TEST_F(CliDaily, LastFailedNeedsALedgerAndAWholeSelection) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::daily_test

@@ -13,7 +13,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::declarations_test {
 namespace {
 
 using namespace ::testing;
@@ -258,4 +258,4 @@ TEST_F(CliDeclarations, AFindingThatCannotBeReadStopsEverythingBeforeItRuns) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::declarations_test

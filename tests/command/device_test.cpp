@@ -6,7 +6,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::device_test {
 namespace {
 
 using namespace ::testing;
@@ -62,4 +62,4 @@ TEST_F(Cli, AComparisonSaysWhereItWasExecuted) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::device_test

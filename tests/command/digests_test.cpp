@@ -3,7 +3,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::digests_test {
 namespace {
 
 using namespace ::testing;
@@ -40,4 +40,4 @@ TEST_F(GateDigestCommand, RefusesWhatNothingIsRecordedOf) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::digests_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::dispatch_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -178,4 +178,4 @@ TEST_F(Cli, AFileThatIsNoTraceEndsWithStatusTwo) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::dispatch_test

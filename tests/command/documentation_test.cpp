@@ -20,7 +20,7 @@
 #include "tests/command/workflow_steps.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::documentation_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -227,4 +227,4 @@ TEST(DocumentationCommands, NoPromptIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::documentation_test

@@ -16,7 +16,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::environment_test {
 namespace {
 
 using namespace ::testing;
@@ -262,4 +262,4 @@ TEST(CliOutput, ThatCannotBeWrittenIsNoPass) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::environment_test

@@ -7,7 +7,7 @@
 #include "fixtures/shelf.h"
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::fixture_readers_test {
 namespace {
 
 using testing::HasSubstr;
@@ -74,4 +74,4 @@ TEST(CorpusReaders, H5pySeesWhatAssaySees) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::fixture_readers_test

@@ -11,7 +11,7 @@
 #include "harness/cases/file_contents.h"
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::fixtures_test {
 namespace {
 
 using namespace ::testing;
@@ -255,4 +255,4 @@ TEST_F(CliFixture, AHugeCacheShowsSignedOffsets) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::fixtures_test

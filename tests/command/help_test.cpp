@@ -8,7 +8,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::help_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -89,4 +89,4 @@ TEST(CliHelp, ExamplesNameCasesThatThereAre) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::help_test

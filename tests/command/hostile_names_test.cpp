@@ -12,7 +12,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::hostile_names_test {
 namespace {
 
 using namespace ::testing;
@@ -163,4 +163,4 @@ TEST_F(HostileNames, InEveryReport) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::hostile_names_test

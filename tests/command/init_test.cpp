@@ -12,7 +12,7 @@
 #include "kernels/variant.h"
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::init_test {
 namespace {
 
 using namespace ::testing;
@@ -198,4 +198,4 @@ kernel void scale_rows(device const half* x [[buffer(0)]], device float* y [[buf
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::init_test

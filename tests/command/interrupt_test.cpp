@@ -13,7 +13,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::interrupt_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -169,4 +169,4 @@ TEST_F(CliInterrupt, TheFirstFinishesRunningCasesAndSumsUp) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::interrupt_test

@@ -13,7 +13,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::kernels_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -252,4 +252,4 @@ TEST_F(Cli, TheDigestDistinguishesOutputs) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::kernels_test

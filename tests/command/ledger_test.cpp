@@ -21,7 +21,7 @@
 #include "reports/grouped.h"
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::ledger_test {
 namespace {
 
 using namespace ::testing;
@@ -289,4 +289,4 @@ TEST_F(CliLedgerTrust, AFileThatIsDeletedWhileARunGoesOnIsNoPass) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::ledger_test

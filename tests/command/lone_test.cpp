@@ -12,7 +12,7 @@
 #include "kernels/variant.h"
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::lone_test {
 namespace {
 
 using namespace ::testing;
@@ -382,4 +382,4 @@ TEST_F(CliOwnLaunch, AVariantOfAnyFamilyMayDescribeItsLaunch) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::lone_test

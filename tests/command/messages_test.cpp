@@ -10,7 +10,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::messages_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -230,4 +230,4 @@ TEST_F(CliRemedies, UnreadableFilesAreReportedWithTheReason) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::messages_test

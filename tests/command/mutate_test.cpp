@@ -16,7 +16,7 @@
 #include "tests/support/command.h"
 #include "tests/support/own_cache.h"
 
-namespace assay::tests {
+namespace assay::tests::mutate_test {
 namespace {
 
 using namespace ::testing;
@@ -182,4 +182,4 @@ TEST_F(CliMutate, WrongUseEndsWithStatus2AndAMessage) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::mutate_test

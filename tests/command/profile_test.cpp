@@ -6,7 +6,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::profile_test {
 namespace {
 
 using namespace ::testing;
@@ -72,4 +72,4 @@ TEST_F(CliProfile, ShowAndExplainAndCompareJudgeByIt) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::profile_test

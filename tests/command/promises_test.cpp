@@ -9,7 +9,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::promises_test {
 namespace {
 
 using namespace ::testing;
@@ -155,4 +155,4 @@ TEST_F(CliPromises, AStageThatCannotBeJudgedHasNoFigure) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::promises_test

@@ -8,7 +8,7 @@
 #include "tests/support/command.h"
 #include "tests/support/json_schema.h"
 
-namespace assay::tests {
+namespace assay::tests::pull_requests_test {
 namespace {
 
 using namespace ::testing;
@@ -120,4 +120,4 @@ TEST_F(PullRequests, HostileTextStaysInItsCommand) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::pull_requests_test

@@ -7,7 +7,7 @@
 #include "harness/quality/quality.h"
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::quality_test {
 namespace {
 
 using namespace harness;
@@ -48,4 +48,4 @@ TEST(QualityCommand, RefusesWhatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::quality_test

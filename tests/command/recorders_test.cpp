@@ -11,7 +11,7 @@
 #include "tests/command/console_document.h"
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::recorders_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -198,4 +198,4 @@ int main() {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::recorders_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::remarks_test {
 namespace {
 
 using namespace ::testing;
@@ -143,4 +143,4 @@ TEST_F(CliRemarks, ANativeHazardNamesNoLineIfItMayBeOneOfTwo) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::remarks_test

@@ -9,7 +9,7 @@
 #include "harness/ledger/ledger.h"
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::reports_test {
 namespace {
 
 using namespace ::testing;
@@ -99,4 +99,4 @@ TEST_F(CliReports, AFileThatCannotBeWrittenIsSaidBeforeAnythingRuns) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::reports_test

@@ -7,7 +7,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::schedules_test {
 namespace {
 
 using namespace ::testing;
@@ -124,4 +124,4 @@ TEST_F(CliSchedules, AnEmptyNameInAListIsRefused) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::schedules_test

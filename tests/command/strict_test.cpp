@@ -8,7 +8,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::strict_test {
 namespace {
 
 using namespace ::testing;
@@ -177,4 +177,4 @@ TEST_F(CliStrict, ADescriptionNamesNothingOutsideOfItsFolder) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::strict_test

@@ -14,7 +14,7 @@
 #include "tests/support/command.h"
 #include "tests/support/json_schema.h"
 
-namespace assay::tests {
+namespace assay::tests::triage_test {
 namespace {
 
 using namespace ::testing;
@@ -240,4 +240,4 @@ TEST_F(TriageCommand, WhatIsSavedMeanwhileIsNotMixedWithWhatFailed) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::triage_test

@@ -21,7 +21,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::watch_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -272,4 +272,4 @@ TEST_F(CliWatch, RefusesWhatNoEditMends) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::watch_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::workers_test {
 namespace {
 
 using namespace ::testing;
@@ -52,4 +52,4 @@ TEST_F(CliWorkers, LimitsThatAreNoneAreRefused) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::workers_test

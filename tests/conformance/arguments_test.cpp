@@ -7,7 +7,7 @@
 #include "metal/errors.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::tests {
+namespace assay::tests::arguments_test {
 namespace {
 
 using namespace ::testing;
@@ -89,4 +89,4 @@ TEST(StructReference, IsFedByBytesIfTheKernelCannotWriteToIt) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::arguments_test

@@ -6,7 +6,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::atomics_test {
 namespace {
 
 const char* const kAtomics = "MSL 6.15, atomic functions";
@@ -157,4 +157,4 @@ TEST(Atomics, WhatMetalLacksDoesNotCompile) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::atomics_test

@@ -7,7 +7,7 @@
 
 #include "tests/conformance/execute.h"
 
-namespace assay::tests {
+namespace assay::tests::barrier_test {
 namespace {
 
 using namespace ::testing;
@@ -143,4 +143,4 @@ kernel void test(device float* out, device atomic_uint* ticket, uint t [[thread_
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::barrier_test

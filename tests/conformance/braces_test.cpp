@@ -6,7 +6,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::braces_test {
 namespace {
 
 constexpr const char* kClang = "clang's ext_vector types in C++17";
@@ -184,4 +184,4 @@ TEST(Braces, HoldForEveryComponentType) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::braces_test

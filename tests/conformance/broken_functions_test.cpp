@@ -6,7 +6,7 @@
 #include "metal/errors.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::tests {
+namespace assay::tests::broken_functions_test {
 namespace {
 
 using namespace ::testing;
@@ -110,4 +110,4 @@ TEST(BrokenFunctions, RefuseAFileOfWhichNothingIsLeft) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::broken_functions_test

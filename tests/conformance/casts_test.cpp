@@ -3,7 +3,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::casts_test {
 namespace {
 
 constexpr const char* kRounding = "Eigen: bfloat16(float(half)), half(float(bfloat16))";
@@ -114,4 +114,4 @@ TEST(Casts, ARefusalStaysOne) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::casts_test

@@ -11,7 +11,7 @@
 
 #include "tests/conformance/execute.h"
 
-namespace assay::tests {
+namespace assay::tests::checked_copies_test {
 namespace {
 
 using testing::HasSubstr;
@@ -182,4 +182,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::checked_copies_test

@@ -5,7 +5,7 @@
 #include "tests/conformance/checked_rows.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::tests {
+namespace assay::tests::checked_idioms_test {
 namespace {
 
 using metal::HazardKind;
@@ -143,4 +143,4 @@ TEST(CheckedIdioms, AKernelMayReadWithoutEverWriting) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::checked_idioms_test

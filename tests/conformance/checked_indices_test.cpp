@@ -6,7 +6,7 @@
 #include "tests/conformance/checked_kernel.h"
 #include "tests/conformance/checked_rows.h"
 
-namespace assay::tests {
+namespace assay::tests::checked_indices_test {
 namespace {
 
 using metal::HazardKind;
@@ -63,4 +63,4 @@ INSTANTIATE_TEST_SUITE_P(
     kNameOfRow);
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::checked_indices_test

@@ -11,7 +11,7 @@
 #include "tests/conformance/checked_kernel.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::tests {
+namespace assay::tests::checked_results_test {
 namespace {
 
 using metal::HazardKind;
@@ -165,4 +165,4 @@ TEST(Cost, IsTheSameUnderEverySchedule) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::checked_results_test

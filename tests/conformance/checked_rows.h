@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <iosfwd>
+#include <ostream>
 #include <string>
 
 #include "metal/hazard.h"
@@ -25,7 +25,7 @@ struct CheckedRow {
   std::string helpers = {};  // what stands in front of the kernel
 };
 
-void PrintTo(const CheckedRow& row, std::ostream* stream);
+inline void PrintTo(const CheckedRow& row, std::ostream* stream) { *stream << row.name; }
 
 // Instantiated with rows in several files.
 class Checked : public ::testing::TestWithParam<CheckedRow> {};

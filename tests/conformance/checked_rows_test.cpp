@@ -11,7 +11,7 @@
 #include "tests/conformance/checked_kernel.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::tests {
+namespace assay::tests::checked_rows_test {
 namespace {
 
 using testing::HasSubstr;
@@ -43,8 +43,6 @@ std::uint32_t in_source(std::uint32_t line) {
 
 }  // namespace
 
-void PrintTo(const CheckedRow& row, std::ostream* stream) { *stream << row.name; }
-
 TEST_P(Checked, FindsItWhereItIsAndNothingElse) {
   const CheckedRow& row = GetParam();
   EXPECT_EQ(texts_of(findings_of(row, "forward")), texts_of(findings_of(row, "forward", metal::Engine::fibers)));
@@ -64,4 +62,4 @@ TEST_P(Checked, FindsItWhereItIsAndNothingElse) {
   }
 }
 
-}  // namespace assay::tests
+}  // namespace assay::tests::checked_rows_test

@@ -10,7 +10,7 @@
 #include "metal/translate/translation.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::tests {
+namespace assay::tests::constants_test {
 namespace {
 
 using namespace ::testing;
@@ -349,4 +349,4 @@ TEST(ConstexprRecursion, IsRefusedByNameAtRunTime) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::constants_test

@@ -12,7 +12,7 @@
 #include "metal/guarded_memory.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::tests {
+namespace assay::tests::containment_test {
 namespace {
 
 using metal::HazardKind;
@@ -284,4 +284,4 @@ TEST(NullPointers, ThatTheCompilerSeesAreReported) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::containment_test

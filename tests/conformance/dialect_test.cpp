@@ -7,7 +7,7 @@
 #include "tests/conformance/execute.h"
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::dialect_test {
 namespace {
 
 TEST(Dialect, Rows) {
@@ -158,4 +158,4 @@ kernel void test(device float* out, constant S& s [[buffer(1)]]) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::dialect_test

@@ -14,7 +14,7 @@
 #include "metal/errors.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::tests {
+namespace assay::tests::encoder_test {
 namespace {
 
 using namespace ::testing;
@@ -399,4 +399,4 @@ TEST(BuffersAtOneAddress, AreNotMistakenForEachOther) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::encoder_test

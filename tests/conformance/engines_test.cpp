@@ -13,7 +13,7 @@
 #include "tests/support/both_engines.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::engines_test {
 namespace {
 
 using Storage = std::vector<std::unique_ptr<metal::Buffer>>;
@@ -99,4 +99,4 @@ TEST(Engines, AKernelFileIsTheSame) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::engines_test

@@ -14,7 +14,7 @@
 #include "metal/errors.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::tests {
+namespace assay::tests::error_test {
 namespace {
 
 using namespace ::testing;
@@ -493,4 +493,4 @@ TEST(Cache, DoesNotGoByTheDateOfOurHeaders) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::error_test

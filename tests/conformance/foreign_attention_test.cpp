@@ -18,7 +18,7 @@
 #include "metal/devices/simulator.h"
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::foreign_attention_test {
 namespace {
 
 constexpr float kScale = 16;
@@ -444,4 +444,4 @@ TEST(ForeignAttention, PrefillsThroughTilesOfFragments) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::foreign_attention_test

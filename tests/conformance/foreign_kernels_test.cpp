@@ -10,7 +10,7 @@
 #include "metal/devices/simulator.h"
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::foreign_kernels_test {
 namespace {
 
 using Halfs = std::vector<std::uint16_t>;
@@ -200,4 +200,4 @@ TEST(ForeignKernels, ABfloatOfTheirOwnThroughTheCompilersBuiltins) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::foreign_kernels_test

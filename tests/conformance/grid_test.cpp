@@ -11,7 +11,7 @@
 #include "tests/conformance/execute.h"
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::grid_test {
 namespace {
 
 struct Place {
@@ -167,4 +167,4 @@ TEST(Grid, AWrongBuiltinIsSeen) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::grid_test

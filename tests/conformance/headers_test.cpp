@@ -13,7 +13,7 @@
 #include "metal/compile/library.h"
 #include "metal/errors.h"
 
-namespace assay::tests {
+namespace assay::tests::headers_test {
 namespace {
 
 using namespace ::testing;
@@ -136,4 +136,4 @@ TEST(Headers, OfCThatFilesShareWithTheirHostMayBeIncluded) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::headers_test

@@ -14,7 +14,7 @@
 #include "metal/pipeline_descriptor.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::hostile_source_test {
 namespace {
 
 using namespace ::testing;
@@ -348,4 +348,4 @@ TEST_F(HostileSource, CannotFillTheDisk) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::hostile_source_test

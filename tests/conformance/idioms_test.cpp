@@ -8,7 +8,7 @@
 #include "tests/conformance/execute.h"
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::idioms_test {
 namespace {
 
 std::string with_library(std::string_view source) { return "#include <metal_stdlib>\nusing namespace metal;\n" + std::string(source); }
@@ -237,4 +237,4 @@ struct Both { half a; bfloat b; };
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::idioms_test

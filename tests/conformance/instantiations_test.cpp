@@ -13,7 +13,7 @@
 #include "metal/compile/library.h"
 #include "tests/conformance/execute.h"
 
-namespace assay::tests {
+namespace assay::tests::instantiations_test {
 namespace {
 
 std::string with_library(std::string_view source) { return "#include <metal_stdlib>\nusing namespace metal;\n" + std::string(source); }
@@ -244,4 +244,4 @@ TEST(Attributes, ThatCannotBeEvaluatedAreRefused) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::instantiations_test

@@ -3,7 +3,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::integer_test {
 namespace {
 
 const char* const kInteger = "MSL 6.3, integer functions";
@@ -271,4 +271,4 @@ TEST(Integer, Conversions) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::integer_test

@@ -5,7 +5,7 @@
 #include "metal/compile/library.h"
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::language_test {
 namespace {
 
 TEST(Language, AddressSpaces) {
@@ -628,4 +628,4 @@ TEST(Language, UnsupportedConstructsAreNamed) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::language_test

@@ -18,7 +18,7 @@
 #include "metal/compile/compiler.h"
 #include "metal/translate/lexer.h"
 
-namespace assay::tests {
+namespace assay::tests::library_table_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -277,4 +277,4 @@ TEST(LibraryTable, ItsCheckFindsWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::library_table_test

@@ -6,7 +6,7 @@
 #include "tests/conformance/execute.h"
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::literals_test {
 namespace {
 
 constexpr const char* kNoDouble = "MSL 2.1: there is no double, a literal without a suffix is a float";
@@ -184,4 +184,4 @@ TEST(UserDefinedLiterals, WithoutAnOperatorAreRefused) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::literals_test

@@ -7,7 +7,7 @@
 
 #include "tests/conformance/execute.h"
 
-namespace assay::tests {
+namespace assay::tests::lockstep_test {
 namespace {
 
 struct StoreRow {
@@ -144,4 +144,4 @@ template [[host_name("test")]] kernel void shared<64>(device int*, uint);
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::lockstep_test

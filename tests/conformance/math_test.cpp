@@ -15,7 +15,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::math_test {
 namespace {
 
 using Real = long double;
@@ -450,4 +450,4 @@ TEST(Math, Geometry) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::math_test

@@ -7,7 +7,7 @@
 #include "tests/conformance/execute.h"
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::members_test {
 namespace {
 
 std::string with_library(std::string_view source) { return "#include <metal_stdlib>\nusing namespace metal;\n" + std::string(source); }
@@ -230,4 +230,4 @@ kernel [[max_total_threads_per_threadgroup(64)]] void test(device int* out) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::members_test

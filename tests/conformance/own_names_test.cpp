@@ -7,7 +7,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::own_names_test {
 namespace {
 
 // One definition, with what shows that it was taken. Each is compiled on its own: several would hide each other.
@@ -378,4 +378,4 @@ TEST(OwnNames, WhatMetalLacksIsNotThere) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::own_names_test

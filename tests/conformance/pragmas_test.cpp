@@ -4,7 +4,7 @@
 
 #include "tests/conformance/execute.h"
 
-namespace assay::tests {
+namespace assay::tests::pragmas_test {
 namespace {
 
 TEST(Pragmas, OnLoopsTakeMacrosConstantsAndParameters) {
@@ -104,4 +104,4 @@ kernel void test(device int* out) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::pragmas_test

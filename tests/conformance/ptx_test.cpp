@@ -12,7 +12,7 @@
 #include "metal/errors.h"
 #include "tests/support/ptx.h"
 
-namespace assay::tests {
+namespace assay::tests::ptx_test {
 namespace {
 
 using metal::compile::PtxOptions;
@@ -192,4 +192,4 @@ TEST(Ptx, IsRefusedAtTheUsersLine) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::ptx_test

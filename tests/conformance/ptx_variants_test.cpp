@@ -13,7 +13,7 @@
 #include "tests/support/files.h"
 #include "tests/support/ptx.h"
 
-namespace assay::tests {
+namespace assay::tests::ptx_variants_test {
 namespace {
 
 std::vector<std::string> variants() {
@@ -46,4 +46,4 @@ TEST_P(PtxOfVariant, EveryFunctionIsAccepted) {
 INSTANTIATE_TEST_SUITE_P(Variant, PtxOfVariant, testing::ValuesIn(variants()));
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::ptx_variants_test

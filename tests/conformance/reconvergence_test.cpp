@@ -7,7 +7,7 @@
 
 #include "tests/conformance/execute.h"
 
-namespace assay::tests {
+namespace assay::tests::reconvergence_test {
 namespace {
 
 // `body` computes `int r` from `int lane`; ONES counts the lanes that meet at its place.
@@ -185,4 +185,4 @@ TEST(ReconvergenceAtTheEnd, ARaggedSimdGroupHasOnlyItsLanes) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::reconvergence_test

@@ -4,7 +4,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::rows_test {
 namespace {
 
 TEST(Rows, AWrongWordIsReported) {
@@ -32,4 +32,4 @@ TEST(Rows, AnEmptyTableFails) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::rows_test

@@ -7,13 +7,13 @@
 namespace assay::tests {
 
 ShadowedRun run_shadowed(std::string_view body, metal::FloatType type, int dispatches, metal::SimulatorOptions options) {
-  constexpr std::size_t kLanes = 32;
+  constexpr std::size_t kThreads = 32;
   const auto library = metal::Library::from_source(shadow_kernel(body), "test.metal");
   metal::Simulator simulator({library}, std::move(options));
   simulator.set_pipeline({"test", {}});
-  std::vector<float> numbers(kLanes);
-  for (std::size_t lane = 0; lane < kLanes; ++lane) numbers[lane] = 1.0F + static_cast<float>(lane) / 64.0F;
-  const std::vector<std::uint32_t> zeros(kLanes, 0);
+  std::vector<float> numbers(kThreads);
+  for (std::size_t lane = 0; lane < kThreads; ++lane) numbers[lane] = 1.0F + static_cast<float>(lane) / 64.0F;
+  const std::vector<std::uint32_t> zeros(kThreads, 0);
   const auto out = metal::Buffer::of<std::uint32_t>(zeros);
   const auto in = metal::Buffer::of<float>(numbers);
   const auto scratch = metal::Buffer::of<std::uint32_t>(zeros);
@@ -21,11 +21,11 @@ ShadowedRun run_shadowed(std::string_view body, metal::FloatType type, int dispa
   simulator.set_buffer(3, {in.get(), 0});
   simulator.set_buffer(4, {scratch.get(), 0});
   simulator.set_threadgroup_memory_length(0, 1024);
-  for (int dispatch = 0; dispatch < dispatches; ++dispatch) simulator.dispatch_threadgroups({1, 1, 1}, {kLanes, 1, 1});
+  for (int dispatch = 0; dispatch < dispatches; ++dispatch) simulator.dispatch_threadgroups({1, 1, 1}, {kThreads, 1, 1});
   for (const auto& hazard : simulator.hazards()) throw std::runtime_error(hazard.message);
   const auto words = out->as<std::uint32_t>();
   return {{words.begin(), words.end()},
-          simulator.shadows(*out, 0, kLanes, type),
+          simulator.shadows(*out, 0, kThreads, type),
           simulator.lost_shadows(),
           simulator.roundings(),
           simulator.birth()};

@@ -8,7 +8,7 @@
 
 #include "tests/conformance/shadow_kernel.h"
 
-namespace assay::tests {
+namespace assay::tests::shadow_test {
 namespace {
 
 using testing::DoubleNear;
@@ -299,4 +299,4 @@ TEST(Explained, NamesNothingWhereErrorsStaySmall) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::shadow_test

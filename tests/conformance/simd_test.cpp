@@ -7,7 +7,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::simd_test {
 namespace {
 
 constexpr std::size_t kLanes = 32;
@@ -361,4 +361,4 @@ TEST(QuadGroup, All) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::simd_test

@@ -7,7 +7,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::simdgroup_matrix_test {
 namespace {
 
 constexpr std::size_t kSide = 8;
@@ -205,4 +205,4 @@ TEST(SimdgroupMatrix, MixedTypesRoundAtTheEndOnly) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::simdgroup_matrix_test

@@ -3,7 +3,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::styles_test {
 namespace {
 
 TEST(Styles, OneThread) {
@@ -380,4 +380,4 @@ float helper(uint lane, float x) { if (lane < 4) return 0; return simd_sum(x > 0
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::styles_test

@@ -11,7 +11,7 @@
 #include "tests/conformance/rows.h"
 #include "tests/conformance/surface.h"
 
-namespace assay::tests {
+namespace assay::tests::surface_group_test {
 namespace {
 
 constexpr std::size_t kLanes = 32;
@@ -179,4 +179,4 @@ TEST(Surface, Votes) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::surface_group_test

@@ -11,7 +11,7 @@
 
 #include "tests/conformance/surface.h"
 
-namespace assay::tests {
+namespace assay::tests::surface_integer_test {
 namespace {
 
 __extension__ using Wide = __int128;
@@ -178,4 +178,4 @@ TEST(Surface, AWrongExpectationIsReported) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::surface_integer_test

@@ -15,7 +15,7 @@
 #include "tests/conformance/rows.h"
 #include "tests/conformance/surface.h"
 
-namespace assay::tests {
+namespace assay::tests::surface_math_test {
 namespace {
 
 using Real = long double;
@@ -326,4 +326,4 @@ TEST(Surface, PackAndUnpack) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::surface_math_test

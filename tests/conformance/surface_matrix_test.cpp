@@ -12,7 +12,7 @@
 #include "tests/conformance/rows.h"
 #include "tests/conformance/surface.h"
 
-namespace assay::tests {
+namespace assay::tests::surface_matrix_test {
 namespace {
 
 // Columns of rows, in whole numbers.
@@ -325,4 +325,4 @@ TEST(Surface, OfferedTraitsSayWhatTheyMean) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::surface_matrix_test

@@ -6,7 +6,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::surface_types_test {
 namespace {
 
 struct Scalar {
@@ -134,4 +134,4 @@ TEST(Surface, MatrixBuiltins) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::surface_types_test

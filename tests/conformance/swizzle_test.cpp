@@ -7,7 +7,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::swizzle_test {
 namespace {
 
 struct Swizzle {
@@ -125,4 +125,4 @@ TEST(Swizzles, EveryOneWithoutRepetitionWrites) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::swizzle_test

@@ -10,7 +10,7 @@
 
 #include "tests/conformance/execute.h"
 
-namespace assay::tests {
+namespace assay::tests::table_lookup_test {
 namespace {
 
 struct Lookup {
@@ -97,4 +97,4 @@ INSTANTIATE_TEST_SUITE_P(Forms, TableLookups,
                          [](const testing::TestParamInfo<Lookup>& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::table_lookup_test

@@ -8,7 +8,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::types_test {
 namespace {
 
 std::uint16_t bits_of(Eigen::half value) { return Eigen::numext::bit_cast<std::uint16_t>(value); }
@@ -169,4 +169,4 @@ kernel void run(device ushort4* out, uint i [[thread_position_in_grid]]) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::types_test

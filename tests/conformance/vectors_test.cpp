@@ -4,7 +4,7 @@
 
 #include "tests/conformance/rows.h"
 
-namespace assay::tests {
+namespace assay::tests::vectors_test {
 namespace {
 
 TEST(Vectors, LayoutAndConstruction) {
@@ -436,4 +436,4 @@ TEST(Vectors, Matrices) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::vectors_test

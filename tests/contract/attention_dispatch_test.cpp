@@ -15,7 +15,7 @@
 #include "harness/prepare/workbench.h"
 #include "tests/contract/recording_encoder.h"
 
-namespace assay::tests {
+namespace assay::tests::attention_dispatch_test {
 namespace {
 
 using namespace ::testing;
@@ -130,4 +130,4 @@ TEST(AttentionDispatch, TilesOfAPackedBuffer) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::attention_dispatch_test

@@ -9,7 +9,7 @@
 #include "families/bf16_vec/launch.h"
 #include "tests/contract/recording_encoder.h"
 
-namespace assay::tests {
+namespace assay::tests::bf16_dispatch_test {
 namespace {
 
 using FunctionConstants = std::map<std::uint32_t, metal::FunctionConstant>;
@@ -443,4 +443,4 @@ TEST(Bf16PrefillDispatch, HelpersAreNeededAndKernelsMustBeCompiledForTheCase) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::bf16_dispatch_test

@@ -9,7 +9,7 @@
 #include "metal/errors.h"
 #include "tests/contract/recording_encoder.h"
 
-namespace assay::tests {
+namespace assay::tests::binding_test {
 namespace {
 
 using namespace ::testing;
@@ -207,4 +207,4 @@ TEST(AbiMismatchOfBindTable, NamesTheArgumentThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::binding_test

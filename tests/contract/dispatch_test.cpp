@@ -10,7 +10,7 @@
 #include "families/shared/decode_launch.h"
 #include "tests/contract/recording_encoder.h"
 
-namespace assay::tests {
+namespace assay::tests::dispatch_test {
 namespace {
 
 using metal::BufferView;
@@ -291,4 +291,4 @@ TEST(FwhtRefusal, NamesFieldAndValues) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::dispatch_test

@@ -10,7 +10,7 @@
 #include "families/registry.h"
 #include "tests/contract/recording_encoder.h"
 
-namespace assay::tests {
+namespace assay::tests::quantize_dispatch_test {
 namespace {
 
 using metal::Size3;
@@ -280,4 +280,4 @@ TEST(DequantizeRefusal, NamesFieldAndValues) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::quantize_dispatch_test

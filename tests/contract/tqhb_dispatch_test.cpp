@@ -9,7 +9,7 @@
 #include "families/shared/decode_launch.h"
 #include "tests/contract/recording_encoder.h"
 
-namespace assay::tests {
+namespace assay::tests::tqhb_dispatch_test {
 namespace {
 
 using metal::FunctionConstant;
@@ -248,4 +248,4 @@ TEST(TqhbRefusal, AKernelWithoutTheFieldCannotBeAskedForIt) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::tqhb_dispatch_test

@@ -5,7 +5,7 @@
 #include "metal/compile/library.h"
 #include "tests/contract/recording_encoder.h"
 
-namespace assay::tests {
+namespace assay::tests::variant_layout_test {
 namespace {
 
 metal::ArgumentLayout reflected(const std::string& variant, const std::string& function,
@@ -95,4 +95,4 @@ TEST(VariantLayout, Bf16Vec) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::variant_layout_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::descriptor_test {
 namespace {
 
 using Members = std::vector<std::string_view>;
@@ -80,4 +80,4 @@ TEST_F(FamilyDescriptor, DoesNotCompileWithoutAMandatoryMember) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::descriptor_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::toy_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -93,4 +93,4 @@ TEST_F(ToyFamily, IsTriagedComparedAndMutated) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::toy_test

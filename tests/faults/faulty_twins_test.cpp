@@ -15,7 +15,7 @@
 #include "harness/prepare/workbench.h"
 #include "tests/faults/twin_variant.h"
 
-namespace assay::tests {
+namespace assay::tests::faulty_twins_test {
 
 void PrintTo(const Twin& twin, std::ostream* stream) { *stream << twin.planted; }
 
@@ -166,4 +166,4 @@ INSTANTIATE_TEST_SUITE_P(All, HealthyTwin, ::testing::ValuesIn(all_variants()),
                          [](const auto& parameter) { return std::string(parameter.param); });
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::faulty_twins_test

@@ -23,7 +23,7 @@
 #include "tests/faults/foreign_style.h"
 #include "tests/faults/twin_variant.h"
 
-namespace assay::tests {
+namespace assay::tests::foreign_style_test {
 namespace {
 
 struct Hit {
@@ -137,4 +137,4 @@ TEST(ForeignStyle, ARightKernelGetsNoLine) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::foreign_style_test

@@ -35,7 +35,7 @@
 #include "tests/support/files.h"
 #include "tests/support/mock_driver.h"
 
-namespace assay::tests {
+namespace assay::tests::kinds_test {
 namespace {
 
 using harness::Case;
@@ -397,4 +397,4 @@ TEST(KindsOfFaults, OfARightKernelThereAreNone) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::kinds_test

@@ -20,7 +20,7 @@
 #include "harness/triage/triage.h"
 #include "tests/faults/twin_variant.h"
 
-namespace assay::tests {
+namespace assay::tests::planted_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -117,4 +117,4 @@ INSTANTIATE_TEST_SUITE_P(Sets, Planted, ::testing::Values("first", "second", "th
                          [](const auto& row) { return std::string(row.param); });
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::planted_test

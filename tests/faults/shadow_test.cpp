@@ -19,7 +19,7 @@
 #include "reports/explanation.h"
 #include "tests/faults/twin_variant.h"
 
-namespace assay::tests {
+namespace assay::tests::shadow_test {
 namespace {
 
 using harness::Explanation;
@@ -177,4 +177,4 @@ TEST(Shadow, LeavesBitsAndVerdictsAlone) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::shadow_test

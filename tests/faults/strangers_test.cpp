@@ -22,7 +22,7 @@
 #include "harness/triage/triage.h"
 #include "kernels/variant.h"
 
-namespace assay::tests {
+namespace assay::tests::strangers_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -119,4 +119,4 @@ TEST(Strangers, ClassAndLineAreNamed) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::strangers_test

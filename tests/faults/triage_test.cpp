@@ -14,7 +14,7 @@
 #include "harness/triage/triage.h"
 #include "tests/faults/twin_variant.h"
 
-namespace assay::tests {
+namespace assay::tests::triage_test {
 namespace {
 
 using harness::Finding;
@@ -97,4 +97,4 @@ INSTANTIATE_TEST_SUITE_P(Twins, Triage, ::testing::ValuesIn(kRows), name_of);
 INSTANTIATE_TEST_SUITE_P(Further, Triage, ::testing::ValuesIn(kFurtherRows), name_of);
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::triage_test

@@ -9,7 +9,7 @@
 #include "harness/findings/fault_text.h"
 #include "tests/faults/twin_variant.h"
 
-namespace assay::tests {
+namespace assay::tests::verdict_test {
 namespace {
 
 using harness::Status;
@@ -59,4 +59,4 @@ TEST(Stage, AMergeOfIdlePartialsIsNotBlamed) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::verdict_test

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::a::argsort_topk {
 namespace {
 
 struct SortArgs {
@@ -166,4 +166,4 @@ std::vector<Run> sort_runs() {
 const Runs kSort(sort_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::a::argsort_topk

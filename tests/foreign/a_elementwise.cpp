@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::a::elementwise {
 namespace {
 
 struct UnaryArgs {
@@ -209,4 +209,4 @@ std::vector<Run> elementwise_runs() {
 const Runs kElementwise(elementwise_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::a::elementwise

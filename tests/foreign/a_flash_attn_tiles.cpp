@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::a::flash_attn_tiles {
 namespace {
 
 struct FlashArgs {
@@ -161,4 +161,4 @@ std::vector<Run> flash_runs() {
 const Runs kFlash(flash_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::a::flash_attn_tiles

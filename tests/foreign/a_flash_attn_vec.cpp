@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::a::flash_attn_vec {
 namespace {
 
 struct VecArgs {
@@ -180,4 +180,4 @@ std::vector<Run> vec_runs() {
 const Runs kVec(vec_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::a::flash_attn_vec

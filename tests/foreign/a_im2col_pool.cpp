@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::a::im2col_pool {
 namespace {
 
 struct Im2colArgs {
@@ -188,4 +188,4 @@ std::vector<Run> im2col_runs() {
 const Runs kIm2col(im2col_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::a::im2col_pool

@@ -6,7 +6,7 @@
 
 #include "tests/foreign/a_prelude.h"
 
-namespace assay::foreign {
+namespace assay::foreign::a {
 namespace {
 
 enum class Kind { f32, f16, bf16 };
@@ -23,4 +23,4 @@ enum class Kind { f32, f16, bf16 };
 }
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::a

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::a::kv_cache {
 namespace {
 
 double e4m3_value(int code) {
@@ -172,4 +172,4 @@ std::vector<Run> cache_runs() {
 const Runs kCache(cache_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::a::kv_cache

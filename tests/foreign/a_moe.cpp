@@ -7,12 +7,12 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::a::moe {
 namespace {
 
-Run route(const char* name, Kind kind, int experts, int used, int tokens, bool normalize, bool bias_on, std::uint32_t seed) {
+Run route(const char* name, MatrixKind kind, int experts, int used, int tokens, bool normalize, bool bias_on, std::uint32_t seed) {
   Rng rng(seed);
-  Run run(name, "a_moe.metal", kind == Kind::f32 ? "moe_route_f32" : kind == Kind::f16 ? "moe_route_f16" : "moe_route_bf16");
+  Run run(name, "a_moe.metal", kind == MatrixKind::f32 ? "moe_route_f32" : kind == MatrixKind::f16 ? "moe_route_f16" : "moe_route_bf16");
   // distinct logits, far enough from each other, in any order; exact in 8 bits of mantissa
   std::vector<float> x;
   for (int t = 0; t < tokens; ++t) {
@@ -21,9 +21,9 @@ Run route(const char* name, Kind kind, int experts, int used, int tokens, bool n
     for (int i = experts - 1; i > 0; --i) std::swap(v[z(i)], v[z(rng.below(i + 1))]);
     for (int e : v) x.push_back(static_cast<float>(e) * 0.125f);
   }
-  if (kind == Kind::f32) run.buffer(0, x);
-  if (kind == Kind::f16) run.buffer(0, to_half(x));
-  if (kind == Kind::bf16) run.buffer(0, to_bfloat(x));
+  if (kind == MatrixKind::f32) run.buffer(0, x);
+  if (kind == MatrixKind::f16) run.buffer(0, to_half(x));
+  if (kind == MatrixKind::bf16) run.buffer(0, to_bfloat(x));
   std::vector<float> bias;
   for (int e = 0; e < experts; ++e) bias.push_back(static_cast<float>(e * 37 % 101) * 0.5f);  // decides alone
   run.constant(0, used).constant(2, bias_on);
@@ -82,7 +82,7 @@ Run map0(const char* name, int used, int tokens, int experts, int threads, std::
   return run;
 }
 
-Run mv_id(const char* name, const char* function, Kind kind, int cols, int rows, int experts, int used, int tokens, bool shared,
+Run mv_id(const char* name, const char* function, MatrixKind kind, int cols, int rows, int experts, int used, int tokens, bool shared,
           std::uint32_t seed) {
   Rng rng(seed);
   const Matrix w = random_matrix(kind, z(experts * rows * cols), rng);
@@ -137,15 +137,15 @@ Run glu(const char* name, const char* function, bool h, bool swi, int n, int row
 }
 
 std::vector<Run> moe_runs() {
-  std::vector<Run> runs = {route("a_moe_route_f32", Kind::f32, 60, 6, 5, true, false, 191),
-                           route("a_moe_route_f16", Kind::f16, 8, 2, 7, false, false, 192),
-                           route("a_moe_route_bf16_bias", Kind::bf16, 40, 4, 3, true, true, 193),
+  std::vector<Run> runs = {route("a_moe_route_f32", MatrixKind::f32, 60, 6, 5, true, false, 191),
+                           route("a_moe_route_f16", MatrixKind::f16, 8, 2, 7, false, false, 192),
+                           route("a_moe_route_bf16_bias", MatrixKind::bf16, 40, 4, 3, true, true, 193),
                            map0("a_moe_map0_1", 1, 45, 12, 32, 194),
                            map0("a_moe_map0_2", 2, 70, 64, 64, 195),
                            map0("a_moe_map0_4", 4, 20, 9, 32, 196),
-                           mv_id("a_mul_mv_id_f16", "mul_mv_id_f16_f32", Kind::f16, 50, 5, 4, 2, 3, true, 197),
-                           mv_id("a_mul_mv_id_q8_0", "mul_mv_id_q8_0_f32", Kind::q8_0, 96, 7, 3, 2, 3, false, 198),
-                           mv_id("a_mul_mv_id_q4_0", "mul_mv_id_q4_0_f32", Kind::q4_0, 64, 4, 6, 3, 2, true, 199),
+                           mv_id("a_mul_mv_id_f16", "mul_mv_id_f16_f32", MatrixKind::f16, 50, 5, 4, 2, 3, true, 197),
+                           mv_id("a_mul_mv_id_q8_0", "mul_mv_id_q8_0_f32", MatrixKind::q8_0, 96, 7, 3, 2, 3, false, 198),
+                           mv_id("a_mul_mv_id_q4_0", "mul_mv_id_q4_0_f32", MatrixKind::q4_0, 64, 4, 6, 3, 2, true, 199),
                            glu("a_moe_swiglu_f32", "moe_swiglu_f32", false, true, 21, 3, 200),
                            glu("a_moe_swiglu_f16", "moe_swiglu_f16", true, true, 16, 5, 201),
                            glu("a_moe_reglu_f32", "moe_reglu_f32", false, false, 33, 2, 202)};
@@ -196,4 +196,4 @@ std::vector<Run> moe_runs() {
 const Runs kMoe(moe_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::a::moe

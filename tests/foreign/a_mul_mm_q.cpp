@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::a::mul_mm_q {
 namespace {
 
 struct MmArgs {
@@ -16,10 +16,11 @@ struct MmArgs {
 };
 static_assert(sizeof(MmArgs) == 56);
 
-Run make(const char* name, const char* function, Kind kind, bool half_tiles, int M, int N, int K, int mats, int ratio, std::uint32_t seed) {
+Run make(const char* name, const char* function, MatrixKind kind, bool half_tiles, int M, int N, int K, int mats, int ratio,
+         std::uint32_t seed) {
   Rng rng(seed);
   const Matrix a = random_matrix(kind, static_cast<std::size_t>(mats * M * K), rng);
-  const Matrix b = random_matrix(Kind::f32, static_cast<std::size_t>(mats * ratio * N * K), rng);
+  const Matrix b = random_matrix(MatrixKind::f32, static_cast<std::size_t>(mats * ratio * N * K), rng);
   const std::size_t row = a.bytes.size() / static_cast<std::size_t>(mats * M);
   const std::size_t K4 = 4u * static_cast<std::size_t>(K);
   const MmArgs args{K, M, N, mats, mats * ratio, 0, row, row * static_cast<std::size_t>(M), K4, K4 * static_cast<std::size_t>(N)};
@@ -46,7 +47,7 @@ Run make(const char* name, const char* function, Kind kind, bool half_tiles, int
   return run;
 }
 
-Run frag(const char* name, const char* function, Kind kind, bool relu, float p, int M, int N, int K, std::uint32_t seed) {
+Run frag(const char* name, const char* function, MatrixKind kind, bool relu, float p, int M, int N, int K, std::uint32_t seed) {
   Rng rng(seed);
   const Matrix a = random_matrix(kind, static_cast<std::size_t>(M * K), rng), b = random_matrix(kind, static_cast<std::size_t>(K * N), rng);
   const std::vector<float> bias = floats(rng, static_cast<std::size_t>(N), -1, 1);
@@ -70,20 +71,20 @@ Run frag(const char* name, const char* function, Kind kind, bool relu, float p, 
 }
 
 std::vector<Run> mm_runs() {
-  return {make("a_mul_mm_f32", "mul_mm_f32_f32", Kind::f32, false, 37, 33, 64, 1, 1, 71),
-          make("a_mul_mm_f16", "mul_mm_f16_f32", Kind::f16, true, 32, 32, 96, 1, 2, 72),
-          make("a_mul_mm_q4_0", "mul_mm_q4_0_f32", Kind::q4_0, true, 40, 7, 64, 1, 1, 73),
-          make("a_mul_mm_q4_1", "mul_mm_q4_1_f32", Kind::q4_1, true, 64, 32, 32, 1, 1, 74),
-          make("a_mul_mm_q5_0", "mul_mm_q5_0_f32", Kind::q5_0, true, 5, 40, 96, 2, 1, 75),
-          make("a_mul_mm_q8_0", "mul_mm_q8_0_f32", Kind::q8_0, true, 33, 32, 64, 1, 1, 76),
-          make("a_mul_mm_q8_0_full", "mul_mm_q8_0_full", Kind::q8_0, false, 32, 35, 64, 1, 1, 77),
-          make("a_mul_mm_s6", "mul_mm_s6_f32", Kind::s6, true, 20, 20, 256, 1, 1, 78),
-          frag("a_gemm_frag_f32_relu", "gemm_frag_f32_relu", Kind::f32, true, 0.125f, 16, 24, 40, 79),
-          frag("a_gemm_frag_f16_relu", "gemm_frag_f16_relu", Kind::f16, true, 0.0f, 8, 16, 24, 80),
-          frag("a_gemm_frag_bf16_scale", "gemm_frag_bf16_scale", Kind::bf16, false, -1.5f, 16, 8, 16, 81)};
+  return {make("a_mul_mm_f32", "mul_mm_f32_f32", MatrixKind::f32, false, 37, 33, 64, 1, 1, 71),
+          make("a_mul_mm_f16", "mul_mm_f16_f32", MatrixKind::f16, true, 32, 32, 96, 1, 2, 72),
+          make("a_mul_mm_q4_0", "mul_mm_q4_0_f32", MatrixKind::q4_0, true, 40, 7, 64, 1, 1, 73),
+          make("a_mul_mm_q4_1", "mul_mm_q4_1_f32", MatrixKind::q4_1, true, 64, 32, 32, 1, 1, 74),
+          make("a_mul_mm_q5_0", "mul_mm_q5_0_f32", MatrixKind::q5_0, true, 5, 40, 96, 2, 1, 75),
+          make("a_mul_mm_q8_0", "mul_mm_q8_0_f32", MatrixKind::q8_0, true, 33, 32, 64, 1, 1, 76),
+          make("a_mul_mm_q8_0_full", "mul_mm_q8_0_full", MatrixKind::q8_0, false, 32, 35, 64, 1, 1, 77),
+          make("a_mul_mm_s6", "mul_mm_s6_f32", MatrixKind::s6, true, 20, 20, 256, 1, 1, 78),
+          frag("a_gemm_frag_f32_relu", "gemm_frag_f32_relu", MatrixKind::f32, true, 0.125f, 16, 24, 40, 79),
+          frag("a_gemm_frag_f16_relu", "gemm_frag_f16_relu", MatrixKind::f16, true, 0.0f, 8, 16, 24, 80),
+          frag("a_gemm_frag_bf16_scale", "gemm_frag_bf16_scale", MatrixKind::bf16, false, -1.5f, 16, 8, 16, 81)};
 }
 
 const Runs kMm(mm_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::a::mul_mm_q

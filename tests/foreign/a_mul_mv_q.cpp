@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::a::mul_mv_q {
 namespace {
 
 struct MvArgs {
@@ -18,7 +18,7 @@ struct MvArgs {
 };
 static_assert(sizeof(MvArgs) == 64);
 
-Run make(const char* name, const char* function, Kind kind, Kind y_kind, int cols, int rows, int vectors, int mats, int r2,
+Run make(const char* name, const char* function, MatrixKind kind, MatrixKind y_kind, int cols, int rows, int vectors, int mats, int r2,
          int rows_per_simd, int nsg, std::uint32_t seed) {
   Rng rng(seed);
   const Matrix x = random_matrix(kind, static_cast<std::size_t>(mats * rows * cols), rng);
@@ -64,20 +64,20 @@ Run make(const char* name, const char* function, Kind kind, Kind y_kind, int col
 }
 
 std::vector<Run> mv_runs() {
-  return {make("a_mul_mv_q4_0", "mul_mv_q4_0_f32", Kind::q4_0, Kind::f32, 96, 13, 2, 1, 1, 4, 2, 51),
-          make("a_mul_mv_q4_0_long", "mul_mv_q4_0_f32", Kind::q4_0, Kind::f32, 32 * 19, 5, 1, 1, 2, 4, 1, 52),
-          make("a_mul_mv_q4_1", "mul_mv_q4_1_f32", Kind::q4_1, Kind::f32, 128, 9, 1, 2, 1, 4, 2, 53),
-          make("a_mul_mv_q5_0", "mul_mv_q5_0_f32", Kind::q5_0, Kind::f32, 64, 7, 3, 1, 1, 2, 2, 54),
-          make("a_mul_mv_q8_0", "mul_mv_q8_0_f32", Kind::q8_0, Kind::f32, 32 * 17, 6, 1, 1, 1, 1, 4, 55),
-          make("a_mul_mv_s4_nr1", "mul_mv_s4_f32_nr1", Kind::s4, Kind::f32, 512, 3, 1, 1, 1, 1, 2, 56),
-          make("a_mul_mv_s4_nr2", "mul_mv_s4_f32_nr2", Kind::s4, Kind::f32, 256, 5, 2, 1, 2, 2, 2, 57),
-          make("a_mul_mv_s6", "mul_mv_s6_f32", Kind::s6, Kind::f32, 512, 5, 1, 1, 1, 1, 2, 58),
-          make("a_mul_mv_f32", "mul_mv_f32_f32", Kind::f32, Kind::f32, 140, 5, 2, 1, 1, 1, 4, 59),
-          make("a_mul_mv_f16_f16", "mul_mv_f16_f16", Kind::f16, Kind::f16, 52, 9, 1, 2, 2, 1, 2, 60),
-          make("a_mul_mv_bf16", "mul_mv_bf16_f32", Kind::bf16, Kind::f32, 72, 4, 1, 1, 1, 1, 4, 61)};
+  return {make("a_mul_mv_q4_0", "mul_mv_q4_0_f32", MatrixKind::q4_0, MatrixKind::f32, 96, 13, 2, 1, 1, 4, 2, 51),
+          make("a_mul_mv_q4_0_long", "mul_mv_q4_0_f32", MatrixKind::q4_0, MatrixKind::f32, 32 * 19, 5, 1, 1, 2, 4, 1, 52),
+          make("a_mul_mv_q4_1", "mul_mv_q4_1_f32", MatrixKind::q4_1, MatrixKind::f32, 128, 9, 1, 2, 1, 4, 2, 53),
+          make("a_mul_mv_q5_0", "mul_mv_q5_0_f32", MatrixKind::q5_0, MatrixKind::f32, 64, 7, 3, 1, 1, 2, 2, 54),
+          make("a_mul_mv_q8_0", "mul_mv_q8_0_f32", MatrixKind::q8_0, MatrixKind::f32, 32 * 17, 6, 1, 1, 1, 1, 4, 55),
+          make("a_mul_mv_s4_nr1", "mul_mv_s4_f32_nr1", MatrixKind::s4, MatrixKind::f32, 512, 3, 1, 1, 1, 1, 2, 56),
+          make("a_mul_mv_s4_nr2", "mul_mv_s4_f32_nr2", MatrixKind::s4, MatrixKind::f32, 256, 5, 2, 1, 2, 2, 2, 57),
+          make("a_mul_mv_s6", "mul_mv_s6_f32", MatrixKind::s6, MatrixKind::f32, 512, 5, 1, 1, 1, 1, 2, 58),
+          make("a_mul_mv_f32", "mul_mv_f32_f32", MatrixKind::f32, MatrixKind::f32, 140, 5, 2, 1, 1, 1, 4, 59),
+          make("a_mul_mv_f16_f16", "mul_mv_f16_f16", MatrixKind::f16, MatrixKind::f16, 52, 9, 1, 2, 2, 1, 2, 60),
+          make("a_mul_mv_bf16", "mul_mv_bf16_f32", MatrixKind::bf16, MatrixKind::f32, 72, 4, 1, 1, 1, 1, 4, 61)};
 }
 
 const Runs kMv(mv_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::a::mul_mv_q

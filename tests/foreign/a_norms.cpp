@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::a::norms {
 namespace {
 
 struct NormArgs {
@@ -155,4 +155,4 @@ std::vector<Run> norm_runs() {
 const Runs kNorms(norm_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::a::norms

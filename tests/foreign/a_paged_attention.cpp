@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::a::paged_attention {
 namespace {
 
 enum class Kind { f32, f16, bf16, i8 };
@@ -245,4 +245,4 @@ std::vector<Run> paged_runs() {
 const Runs kPaged(paged_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::a::paged_attention

@@ -5,7 +5,7 @@
 
 #include "tests/foreign/foreign.h"
 
-namespace assay::foreign {
+namespace assay::foreign::a {
 namespace {
 
 struct Rng {
@@ -46,4 +46,4 @@ struct Rng {
 [[maybe_unused]] std::size_t z(int x) { return static_cast<std::size_t>(x); }
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::a

@@ -3,10 +3,10 @@
 
 #include "tests/foreign/a_prelude.h"
 
-namespace assay::foreign {
+namespace assay::foreign::a {
 namespace {
 
-enum class Kind { q4_0, q4_1, q5_0, q8_0, s4, s6, f32, f16, bf16 };
+enum class MatrixKind { q4_0, q4_1, q5_0, q8_0, s4, s6, f32, f16, bf16 };
 
 struct Matrix {
   std::vector<std::uint8_t> bytes;
@@ -18,7 +18,7 @@ struct Matrix {
 }
 
 // n values (a multiple of the block) of random codes, and what they mean
-[[maybe_unused]] Matrix random_matrix(Kind kind, std::size_t n, Rng& rng) {
+[[maybe_unused]] Matrix random_matrix(MatrixKind kind, std::size_t n, Rng& rng) {
   Matrix m;
   const auto block32 = [&](int bits, bool has_min, bool high) {
     const std::uint16_t d = half_bits(rng.uniform(0.01f, 0.1f)), mn = half_bits(rng.uniform(-0.5f, 0.1f));
@@ -38,16 +38,16 @@ struct Matrix {
   };
   while (m.values.size() < n) {
     switch (kind) {
-      case Kind::q4_0:
+      case MatrixKind::q4_0:
         block32(4, false, false);
         break;
-      case Kind::q4_1:
+      case MatrixKind::q4_1:
         block32(4, true, false);
         break;
-      case Kind::q5_0:
+      case MatrixKind::q5_0:
         block32(5, false, true);
         break;
-      case Kind::q8_0: {
+      case MatrixKind::q8_0: {
         const std::uint16_t d = half_bits(rng.uniform(0.002f, 0.01f));
         push16(m.bytes, d);
         for (int i = 0; i < 32; ++i) {
@@ -57,7 +57,7 @@ struct Matrix {
         }
         break;
       }
-      case Kind::s4: {
+      case MatrixKind::s4: {
         const std::uint16_t d = half_bits(rng.uniform(0.001f, 0.004f)), dmin = half_bits(rng.uniform(0.001f, 0.01f));
         push16(m.bytes, d), push16(m.bytes, dmin);
         int six[16], code[256];
@@ -74,7 +74,7 @@ struct Matrix {
                              static_cast<double>(half_value(dmin)) * six[8 + e / 32]);
         break;
       }
-      case Kind::s6: {
+      case MatrixKind::s6: {
         const std::uint16_t d = half_bits(rng.uniform(0.0002f, 0.001f));
         int code[256], sc[16];
         for (int& c : code) c = rng.below(64);
@@ -90,7 +90,7 @@ struct Matrix {
         for (int e = 0; e < 256; ++e) m.values.push_back(static_cast<double>(half_value(d)) * sc[e / 16] * (code[e] - 32));
         break;
       }
-      case Kind::f32: {
+      case MatrixKind::f32: {
         const float f = rng.uniform(-1, 1);
         std::uint32_t u;
         std::memcpy(&u, &f, 4);
@@ -98,12 +98,12 @@ struct Matrix {
         m.values.push_back(f);
         break;
       }
-      case Kind::f16: {
+      case MatrixKind::f16: {
         const std::uint16_t h = half_bits(rng.uniform(-1, 1));
         push16(m.bytes, h), m.values.push_back(half_value(h));
         break;
       }
-      case Kind::bf16: {
+      case MatrixKind::bf16: {
         const std::uint16_t h = bfloat_bits(rng.uniform(-1, 1));
         push16(m.bytes, h), m.values.push_back(bfloat_value(h));
         break;
@@ -114,4 +114,4 @@ struct Matrix {
 }
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::a

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::a::quantize {
 namespace {
 
 struct CpyArgs {
@@ -208,4 +208,4 @@ std::vector<Run> quantize_runs() {
 const Runs kQuantize(quantize_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::a::quantize

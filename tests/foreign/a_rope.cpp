@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::a::rope {
 namespace {
 
 struct RopeArgs {
@@ -167,4 +167,4 @@ std::vector<Run> rope_runs() {
 const Runs kRope(rope_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::a::rope

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::a::rows {
 namespace {
 
 struct GetRowsArgs {
@@ -217,4 +217,4 @@ std::vector<Run> rows_runs() {
 const Runs kRows(rows_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::a::rows

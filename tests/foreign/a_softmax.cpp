@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::a::softmax {
 namespace {
 
 std::vector<double> softmax(const std::vector<double>& x) {
@@ -143,4 +143,4 @@ std::vector<Run> softmax_runs() {
 const Runs kSoftmax(softmax_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::a::softmax

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::a::sum_cumsum {
 namespace {
 
 enum class Order { inclusive, exclusive, reverse };
@@ -191,4 +191,4 @@ std::vector<Run> sum_runs() {
 const Runs kSum(sum_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::a::sum_cumsum

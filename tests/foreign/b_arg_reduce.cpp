@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::b::arg_reduce {
 namespace {
 
 constexpr const char* kFile = "b_arg_reduce.metal";
@@ -56,4 +56,4 @@ std::vector<Run> arg_reduce_runs() {
 static const Runs kArgReduce(arg_reduce_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::b::arg_reduce

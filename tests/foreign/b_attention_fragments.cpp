@@ -8,7 +8,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::b::attention_fragments {
 namespace {
 
 struct AttnParams {
@@ -116,4 +116,4 @@ std::vector<Run> attention_runs() {
 static const Runs kAttention(attention_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::b::attention_fragments

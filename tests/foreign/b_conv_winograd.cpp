@@ -8,7 +8,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::b::conv_winograd {
 namespace {
 
 constexpr const char* kFile = "b_conv_winograd.metal";
@@ -161,4 +161,4 @@ std::vector<Run> conv_runs() {
 static const Runs kConv(conv_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::b::conv_winograd

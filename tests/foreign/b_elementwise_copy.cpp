@@ -8,7 +8,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::b::elementwise_copy {
 namespace {
 
 constexpr const char* kFile = "b_elementwise_copy.metal";
@@ -159,4 +159,4 @@ std::vector<Run> elementwise_runs() {
 static const Runs kElementwise(elementwise_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::b::elementwise_copy

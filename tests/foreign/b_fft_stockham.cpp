@@ -8,7 +8,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::b::fft_stockham {
 namespace {
 
 constexpr const char* kFile = "b_fft_stockham.metal";
@@ -75,4 +75,4 @@ std::vector<Run> fft_runs() {
 static const Runs kFft(fft_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::b::fft_stockham

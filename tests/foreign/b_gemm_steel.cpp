@@ -8,7 +8,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::b::gemm_steel {
 namespace {
 
 struct GEMMParams {
@@ -92,4 +92,4 @@ std::vector<Run> gemm_runs() {
 static const Runs kGemm(gemm_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::b::gemm_steel

@@ -8,7 +8,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::b::gemv_blocks {
 namespace {
 
 std::vector<Run> gemv_runs() {
@@ -109,4 +109,4 @@ std::vector<Run> gemv_runs() {
 static const Runs kGemv(gemv_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::b::gemv_blocks

@@ -8,7 +8,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::b::norms {
 namespace {
 
 constexpr const char* kFile = "b_norms.metal";
@@ -117,4 +117,4 @@ std::vector<Run> norm_runs() {
 static const Runs kNorms(norm_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::b::norms

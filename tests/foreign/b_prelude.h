@@ -5,7 +5,7 @@
 
 #include "tests/foreign/foreign.h"
 
-namespace assay::foreign {
+namespace assay::foreign::b {
 namespace {
 
 using Rng = std::mt19937;
@@ -69,4 +69,4 @@ std::vector<T> integers(unsigned seed, int count, std::int64_t modulus, std::int
 }
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::b

@@ -8,7 +8,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::b::quantized_affine {
 namespace {
 
 constexpr const char* kFile = "b_quantized_affine.metal";
@@ -128,4 +128,4 @@ std::vector<Run> quantized_runs() {
 static const Runs kQuantized(quantized_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::b::quantized_affine

@@ -8,7 +8,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::b::random_index {
 namespace {
 
 constexpr const char* kFile = "b_random_index.metal";
@@ -141,4 +141,4 @@ std::vector<Run> random_index_runs() {
 static const Runs kRandomIndex(random_index_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::b::random_index

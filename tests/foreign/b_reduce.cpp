@@ -8,7 +8,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::b::reduce {
 namespace {
 
 constexpr const char* kFile = "b_reduce.metal";
@@ -113,4 +113,4 @@ std::vector<Run> reduce_runs() {
 static const Runs kReduce(reduce_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::b::reduce

@@ -8,7 +8,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::b::rope_freqs {
 namespace {
 
 constexpr const char* kFile = "b_rope_freqs.metal";
@@ -102,4 +102,4 @@ std::vector<Run> rope_runs() {
 static const Runs kRope(rope_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::b::rope_freqs

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::b::scan {
 namespace {
 
 constexpr const char* kFile = "b_scan.metal";
@@ -113,4 +113,4 @@ std::vector<Run> scan_runs() {
 static const Runs kScan(scan_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::b::scan

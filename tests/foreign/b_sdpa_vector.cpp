@@ -8,7 +8,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::b::sdpa_vector {
 namespace {
 
 constexpr const char* kFile = "b_sdpa_vector.metal";
@@ -170,4 +170,4 @@ std::vector<Run> sdpa_runs() {
 static const Runs kSdpa(sdpa_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::b::sdpa_vector

@@ -8,7 +8,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::b::small_floats {
 namespace {
 
 constexpr const char* kFile = "b_small_floats.metal";
@@ -134,4 +134,4 @@ std::vector<Run> small_float_runs() {
 static const Runs kSmallFloats(small_float_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::b::small_floats

@@ -8,7 +8,7 @@
 #include <limits>
 #include <numeric>
 
-namespace assay::foreign {
+namespace assay::foreign::b::sort_block {
 namespace {
 
 constexpr const char* kFile = "b_sort_block.metal";
@@ -62,4 +62,4 @@ std::vector<Run> sort_runs() {
 static const Runs kSort(sort_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::b::sort_block

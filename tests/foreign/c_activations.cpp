@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace assay::foreign {
+namespace assay::foreign::c::activations {
 namespace {
 
 const char* const kFile = "c_activations.metal";
@@ -69,4 +69,4 @@ std::vector<Run> activation_runs() {
 const Runs kActivations(activation_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::c::activations

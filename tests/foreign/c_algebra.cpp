@@ -7,7 +7,7 @@
 #include <complex>
 #include <random>
 
-namespace assay::foreign {
+namespace assay::foreign::c::algebra {
 namespace {
 
 const char* const kFile = "c_algebra.metal";
@@ -182,4 +182,4 @@ std::vector<Run> algebra_runs() {
 const Runs kAlgebra(algebra_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::c::algebra

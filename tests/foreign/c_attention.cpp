@@ -7,7 +7,7 @@
 #include <functional>
 #include <random>
 
-namespace assay::foreign {
+namespace assay::foreign::c::attention {
 namespace {
 
 const char* const kFile = "c_attention.metal";
@@ -160,4 +160,4 @@ std::vector<Run> attention_runs() {
 const Runs kAttention(attention_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::c::attention

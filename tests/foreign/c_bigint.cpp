@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-namespace assay::foreign {
+namespace assay::foreign::c::bigint {
 namespace {
 
 const char* const kFile = "c_bigint.metal";
@@ -245,4 +245,4 @@ std::vector<Run> bigint_runs() {
 const Runs kBigint(bigint_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::c::bigint

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace assay::foreign {
+namespace assay::foreign::c::crypto {
 namespace {
 
 const char* const kFile = "c_crypto.metal";
@@ -230,4 +230,4 @@ std::vector<Run> crypto_runs() {
 const Runs kCrypto(crypto_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::c::crypto

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-namespace assay::foreign {
+namespace assay::foreign::c::generated_tiny {
 namespace {
 
 const char* const kFile = "c_generated_tiny.metal";
@@ -147,4 +147,4 @@ std::vector<Run> tiny_runs() { return {swish(), mean(), maximum(), softmax(), ma
 const Runs kTiny(tiny_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::c::generated_tiny

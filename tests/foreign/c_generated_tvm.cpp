@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace assay::foreign {
+namespace assay::foreign::c::generated_tvm {
 namespace {
 
 const char* const kFile = "c_generated_tvm.metal";
@@ -146,4 +146,4 @@ std::vector<Run> tvm_runs() {
 const Runs kTvm(tvm_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::c::generated_tvm

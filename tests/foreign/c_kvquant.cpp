@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-namespace assay::foreign {
+namespace assay::foreign::c::kvquant {
 namespace {
 
 const char* const kFile = "c_kvquant.metal";
@@ -219,4 +219,4 @@ std::vector<Run> kvquant_runs() {
 const Runs kKvquant(kvquant_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::c::kvquant

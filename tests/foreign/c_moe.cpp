@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-namespace assay::foreign {
+namespace assay::foreign::c::moe {
 namespace {
 
 const char* const kFile = "c_moe.metal";
@@ -230,4 +230,4 @@ std::vector<Run> moe_runs() {
 const Runs kMoe(moe_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::c::moe

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace assay::foreign {
+namespace assay::foreign::c::physics {
 namespace {
 
 const char* const kFile = "c_physics.metal";
@@ -150,4 +150,4 @@ std::vector<Run> physics_runs() {
 const Runs kPhysics(physics_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::c::physics

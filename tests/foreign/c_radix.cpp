@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace assay::foreign {
+namespace assay::foreign::c::radix {
 namespace {
 
 const char* const kFile = "c_radix.metal";
@@ -126,4 +126,4 @@ std::vector<Run> radix_runs() {
 const Runs kRadix(radix_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::c::radix

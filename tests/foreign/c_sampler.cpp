@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace assay::foreign {
+namespace assay::foreign::c::sampler {
 namespace {
 
 const char* const kFile = "c_sampler.metal";
@@ -219,4 +219,4 @@ std::vector<Run> sampler_runs() {
 const Runs kSampler(sampler_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::c::sampler

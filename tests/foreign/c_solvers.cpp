@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace assay::foreign {
+namespace assay::foreign::c::solvers {
 namespace {
 
 const char* const kFile = "c_solvers.metal";
@@ -164,4 +164,4 @@ std::vector<Run> solver_runs() {
 const Runs kSolvers(solver_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::c::solvers

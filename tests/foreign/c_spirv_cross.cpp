@@ -7,7 +7,7 @@
 #include <cmath>
 #include <random>
 
-namespace assay::foreign {
+namespace assay::foreign::c::spirv_cross {
 namespace {
 
 const char* const kFile = "c_spirv_cross.metal";
@@ -161,4 +161,4 @@ std::vector<Run> spirv_runs() {
 const Runs kSpirv(spirv_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::c::spirv_cross

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace assay::foreign {
+namespace assay::foreign::c::ssm {
 namespace {
 
 const char* const kFile = "c_ssm.metal";
@@ -176,4 +176,4 @@ std::vector<Run> ssm_runs() {
 const Runs kSsm(ssm_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::c::ssm

@@ -8,7 +8,7 @@
 
 #include "tests/foreign/foreign.h"
 
-namespace assay::foreign {
+namespace assay::foreign::c {
 
 // Uniform in [-1, 1).
 inline float sym(std::mt19937& g) { return static_cast<float>(static_cast<std::int32_t>(g() >> 8) - (1 << 23)) * 0x1p-23f; }
@@ -39,4 +39,4 @@ struct Tensor {
 
 inline std::size_t width(Format f) { return f == Format::f32 ? 4 : 2; }
 
-}  // namespace assay::foreign
+}  // namespace assay::foreign::c

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace assay::foreign {
+namespace assay::foreign::c::train {
 namespace {
 
 const char* const kFile = "c_train.metal";
@@ -154,4 +154,4 @@ std::vector<Run> train_runs() {
 const Runs kTrain(train_runs);
 
 }  // namespace
-}  // namespace assay::foreign
+}  // namespace assay::foreign::c::train

@@ -13,7 +13,7 @@
 #include "tests/runner/bundle.h"
 #include "tests/support/json_schema.h"
 
-namespace assay::tests {
+namespace assay::tests::bundles_test {
 namespace {
 
 using namespace ::testing;
@@ -165,4 +165,4 @@ TEST_F(BundleOfCases, FastMathIsAskedForAndNamed) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::bundles_test

@@ -8,7 +8,7 @@
 
 #include "tests/runner/bundle.h"
 
-namespace assay::tests {
+namespace assay::tests::damaged_bundles_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -208,4 +208,4 @@ TEST_F(DamagedBundle, AFolderThatIsNoBundleIsNamed) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::damaged_bundles_test

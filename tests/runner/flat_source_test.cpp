@@ -9,7 +9,7 @@
 #include "metal/compile/library.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::flat_source_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -64,4 +64,4 @@ TEST_F(FlatSource, AFileThatIncludesItselfNeedsAGuard) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::flat_source_test

@@ -7,7 +7,7 @@
 
 #include "tests/runner/bundle.h"
 
-namespace assay::tests {
+namespace assay::tests::metal_runner_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -162,4 +162,4 @@ TEST_F(MetalRunner, ItsFirstLineSaysThatNobodyRanItOnAMac) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::metal_runner_test

@@ -16,7 +16,7 @@
 
 #include "tests/structure/include_scan.h"
 
-namespace assay::tests {
+namespace assay::tests::families_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -191,4 +191,4 @@ TEST(Families, TheirHeadersAreTheirOwn) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::families_test

@@ -14,7 +14,7 @@
 
 #include "tests/structure/house_rules.h"
 
-namespace assay::tests {
+namespace assay::tests::hacking_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -224,4 +224,4 @@ TEST(Documents, AnyKernelIsJudgedIn70Lines) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::hacking_test

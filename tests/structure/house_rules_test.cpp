@@ -16,7 +16,7 @@
 
 #include "tests/structure/include_scan.h"
 
-namespace assay::tests {
+namespace assay::tests::house_rules_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -249,4 +249,4 @@ TEST(HouseRules, AStrangeFolderInTheRootIsReported) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::house_rules_test

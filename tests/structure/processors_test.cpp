@@ -17,7 +17,7 @@
 
 #include "tests/structure/house_rules.h"
 
-namespace assay::tests {
+namespace assay::tests::processors_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -121,4 +121,4 @@ TEST(Processors, GuardsAreFound) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::processors_test

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-namespace assay::tests {
+namespace assay::tests::release_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -79,4 +79,4 @@ TEST(Release, ThePackageOfTheLibrariesDependsOnWhatTheyLink) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::release_test

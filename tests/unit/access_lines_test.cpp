@@ -8,7 +8,7 @@
 #include "harness/execute/access_lines.h"
 #include "harness/findings/fault_text.h"
 
-namespace assay::tests {
+namespace assay::tests::access_lines_test {
 namespace {
 
 using metal::Hazard;
@@ -65,4 +65,4 @@ TEST(AccessLines, AreNotNamedIfTheyAreNotCertain) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::access_lines_test

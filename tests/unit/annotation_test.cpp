@@ -14,7 +14,7 @@
 #include "tests/support/json_schema.h"
 #include "tests/unit/report_runs.h"
 
-namespace assay::tests {
+namespace assay::tests::annotation_test {
 namespace {
 
 using namespace ::testing;
@@ -350,4 +350,4 @@ TEST_F(Roots, TheWorkspaceThenTheCheckoutThenTheFolder) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::annotation_test

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-namespace assay::tests {
+namespace assay::tests::archive_test {
 namespace {
 
 using base::Bytes;
@@ -116,4 +116,4 @@ TEST(Archive, ACountThatLiesCostsNoMemory) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::archive_test

@@ -11,7 +11,7 @@
 #include <numeric>
 #include <string>
 
-namespace assay::tests {
+namespace assay::tests::arm_access_test {
 namespace {
 
 using metal::execute::arm_access;
@@ -215,4 +215,4 @@ TEST(ArmAccess, TheProcessorDoesTheSame) {
 #endif
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::arm_access_test

@@ -21,7 +21,7 @@
 #include "oracles/arithmetic.h"
 #include "tests/unit/attention_variants.h"
 
-namespace assay::tests {
+namespace assay::tests::attention_family_test {
 namespace {
 
 using namespace families::attention;
@@ -384,4 +384,4 @@ TEST(AttentionCases, NamesParseBack) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::attention_family_test

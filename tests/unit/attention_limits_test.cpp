@@ -13,7 +13,7 @@
 #include "kernels/variant.h"
 #include "tests/unit/attention_variants.h"
 
-namespace assay::tests {
+namespace assay::tests::attention_limits_test {
 namespace {
 
 using namespace ::testing;
@@ -137,4 +137,4 @@ TEST(AttentionLimits, NoLongSuiteHasACaseThatTheFamilyRefuses) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::attention_limits_test

@@ -15,7 +15,7 @@
 #include "kernels/variant.h"
 #include "tests/unit/attention_variants.h"
 
-namespace assay::tests {
+namespace assay::tests::attention_special_cases_test {
 namespace {
 
 using namespace ::testing;
@@ -170,4 +170,4 @@ TEST(AttentionSpecialCases, LongContextsHaveWindowsAndKeysBehindADominatingOne) 
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::attention_special_cases_test

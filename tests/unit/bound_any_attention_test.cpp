@@ -12,7 +12,7 @@
 #include "tests/support/flush_subnormals.h"
 #include "tests/unit/any_attention_kernels.h"
 
-namespace assay::tests {
+namespace assay::tests::bound_any_attention_test {
 namespace {
 
 using namespace oracles;
@@ -355,4 +355,4 @@ TEST(BoundAnyAttention, ADroppedKeyIsOutsideInHalfPrecisionToo) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::bound_any_attention_test

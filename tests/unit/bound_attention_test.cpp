@@ -16,7 +16,7 @@
 #include "tests/support/flush_subnormals.h"
 #include "tests/unit/bound_reference_kernel.h"
 
-namespace assay::tests {
+namespace assay::tests::bound_attention_test {
 namespace {
 
 using oracles::DecodeShape;
@@ -321,4 +321,4 @@ TEST(BoundAttention, WhatMetalPermitsIsNeverLessThanWhatTheSimulatorDoes) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::bound_attention_test

@@ -18,7 +18,7 @@
 #include "oracles/attention.h"
 #include "tests/unit/bound_reference_kernel.h"
 
-namespace assay::tests {
+namespace assay::tests::bound_storage_test {
 namespace {
 
 constexpr std::size_t kContractDepth = 13;
@@ -211,4 +211,4 @@ TEST(BoundStorage, FloatDeclaresNothing) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::bound_storage_test

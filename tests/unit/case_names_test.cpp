@@ -11,7 +11,7 @@
 #include "harness/cases/selection.h"
 #include "harness/cases/suite.h"
 
-namespace assay::tests {
+namespace assay::tests::case_names_test {
 namespace {
 
 using namespace harness;
@@ -220,4 +220,4 @@ TEST(CaseSelection, OfASupersededVariantTheGateIsSmokeAndGlobsAndLongerSuitesAre
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::case_names_test

@@ -8,7 +8,7 @@
 
 #include "harness/compare/line_alignment.h"
 
-namespace assay::tests {
+namespace assay::tests::compare_alignment_test {
 namespace {
 
 using namespace harness;
@@ -62,4 +62,4 @@ TEST(LineAlignment, OfAnExchangeKeepsOneInPlace) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::compare_alignment_test

@@ -12,7 +12,7 @@
 #include "families/family.h"
 #include "harness/compare/parting.h"
 
-namespace assay::tests {
+namespace assay::tests::compare_parting_test {
 namespace {
 
 using namespace harness;
@@ -198,4 +198,4 @@ TEST(FollowedPlace, IsARowWhereThereAreNoKeys) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::compare_parting_test

@@ -11,7 +11,7 @@
 #include "reports/comparison.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::compare_report_test {
 namespace {
 
 using namespace reports;
@@ -123,4 +123,4 @@ TEST(ComparisonReport, SaysWhichDeviceExecuted) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::compare_report_test

@@ -12,7 +12,7 @@
 #include "metal/devices/simulator.h"
 #include "metal/execute/value_trace.h"
 
-namespace assay::tests {
+namespace assay::tests::compare_value_trace_test {
 namespace {
 
 using namespace metal;
@@ -135,4 +135,4 @@ TEST(ValueTrace, IsForThePolicyNativeAlone) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::compare_value_trace_test

@@ -15,7 +15,7 @@
 #include "metal/errors.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::compile_cache_test {
 namespace {
 
 using namespace ::testing;
@@ -136,4 +136,4 @@ TEST_F(CompileCache, TemporaryFilesHaveNamesOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::compile_cache_test

@@ -15,7 +15,7 @@
 #include "kernels/contract.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::contract_documents_test {
 namespace {
 
 using kernels::ArgumentContract;
@@ -98,4 +98,4 @@ TEST(ContractDocuments, HaveEveryFunctionArgumentFieldAndCaseName) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::contract_documents_test

@@ -15,7 +15,7 @@
 #include "kernels/variant.h"
 #include "reports/cost.h"
 
-namespace assay::tests {
+namespace assay::tests::cost_minimum_test {
 namespace {
 
 using namespace harness;
@@ -111,4 +111,4 @@ TEST(CaseCosts, NoVariantTouchesLessThanTheMinimumAndAllCountAlikeTwice) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::cost_minimum_test

@@ -9,7 +9,7 @@
 #include "metal/devices/cuda/driver.h"
 #include "metal/devices/cuda/gpu.h"
 
-namespace assay::tests {
+namespace assay::tests::cuda_driver_test {
 namespace {
 
 using namespace ::testing;
@@ -66,4 +66,4 @@ TEST_F(CudaDriver, AGpuLinksAndLoadsAndSaysWhyNot) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::cuda_driver_test

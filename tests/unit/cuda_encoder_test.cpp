@@ -10,7 +10,7 @@
 #include "metal/devices/device.h"
 #include "metal/errors.h"
 
-namespace assay::tests {
+namespace assay::tests::cuda_encoder_test {
 namespace {
 
 using namespace ::testing;
@@ -127,4 +127,4 @@ TEST(DeviceNames, AreReadAndPrinted) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::cuda_encoder_test

@@ -15,7 +15,7 @@
 #include "metal/guarded_memory.h"
 #include "tests/support/mock_driver.h"
 
-namespace assay::tests {
+namespace assay::tests::cuda_gpu_test {
 namespace {
 
 using namespace ::testing;
@@ -359,4 +359,4 @@ TEST_F(CudaGpu, LargeConstantBuffersStayThere) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::cuda_gpu_test

@@ -16,7 +16,7 @@
 #include "metal/shader/nvptx/mathematics/remainder.h"
 #include "metal/shader/nvptx/mathematics/trigonometric.h"
 
-namespace assay::tests {
+namespace assay::tests::device_mathematics_test {
 namespace {
 
 namespace device = assay_mathematics;
@@ -185,4 +185,4 @@ INSTANTIATE_TEST_SUITE_P(Function, DeviceMathematicsOfTwo, testing::ValuesIn(kBi
                          [](const testing::TestParamInfo<Binary>& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::device_mathematics_test

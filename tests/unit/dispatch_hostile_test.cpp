@@ -13,7 +13,7 @@
 #include "reports/dispatch.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::dispatch_hostile_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -153,4 +153,4 @@ TEST(DispatchHostileFile, AnyOneCharacterWrongIsAnErrorOrATrace) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::dispatch_hostile_test

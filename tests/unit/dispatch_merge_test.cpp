@@ -9,7 +9,7 @@
 #include "harness/findings/fault_text.h"
 #include "tests/unit/dispatch_bench.h"
 
-namespace assay::tests {
+namespace assay::tests::dispatch_merge_test {
 namespace {
 
 using harness::Status;
@@ -104,4 +104,4 @@ TEST(DispatchMerge, AMissingHelperFailsByTheOutput) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::dispatch_merge_test

@@ -9,7 +9,7 @@
 #include "tests/support/files.h"
 #include "tests/unit/dispatch_bench.h"
 
-namespace assay::tests {
+namespace assay::tests::dispatch_strict_test {
 namespace {
 
 using harness::Trace;
@@ -182,4 +182,4 @@ TEST(DispatchConstants, OnesThatTheContractLeavesOutMayNotChangeTheCode) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::dispatch_strict_test

@@ -14,7 +14,7 @@
 #include "tests/support/files.h"
 #include "tests/unit/dispatch_bench.h"
 
-namespace assay::tests {
+namespace assay::tests::dispatch_traces_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -332,4 +332,4 @@ TEST(DispatchReplay, AMissingBarrierIsAHazard) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::dispatch_traces_test

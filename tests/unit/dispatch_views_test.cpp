@@ -13,7 +13,7 @@
 #include "tests/support/files.h"
 #include "tests/unit/dispatch_bench.h"
 
-namespace assay::tests {
+namespace assay::tests::dispatch_views_test {
 namespace {
 
 using harness::Trace;
@@ -353,4 +353,4 @@ TEST(DispatchTensors, AreListedOnceBeforeTheyAreNamed) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::dispatch_views_test

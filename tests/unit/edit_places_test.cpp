@@ -11,7 +11,7 @@
 
 #include "harness/triage/edit_schema.h"
 
-namespace assay::tests {
+namespace assay::tests::edit_places_test {
 namespace {
 
 using namespace ::testing;
@@ -105,4 +105,4 @@ TEST(SimplifiedEdit, MeansTheSame) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::edit_places_test

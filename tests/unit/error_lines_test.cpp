@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-namespace assay::tests {
+namespace assay::tests::error_lines_test {
 namespace {
 
 using namespace ::testing;
@@ -32,4 +32,4 @@ TEST(ErrorLines, ConversionsAndAddressSpacesMayBeMended) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::error_lines_test

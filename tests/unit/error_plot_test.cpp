@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace assay::tests {
+namespace assay::tests::error_plot_test {
 namespace {
 
 using reports::error_plot, reports::PlotCharacters;
@@ -64,4 +64,4 @@ TEST(ErrorPlot, NeedsTwoPositions) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::error_plot_test

@@ -18,7 +18,7 @@
 #include "harness/cases/case.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::expectation_store_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -186,4 +186,4 @@ TEST(ExpectationName, DiffersWithEverythingThatTheExpectationMayDependOn) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::expectation_store_test

@@ -13,7 +13,7 @@
 #include "harness/execute/explain.h"
 #include "reports/explanation.h"
 
-namespace assay::tests {
+namespace assay::tests::explain_lines_test {
 namespace {
 
 using harness::Explanation;
@@ -162,4 +162,4 @@ TEST(ExplanationText, NamesLinesWithTheirTextSharesAndTheBirth) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::explain_lines_test

@@ -8,7 +8,7 @@
 
 #include "kernels/expression.h"
 
-namespace assay::tests {
+namespace assay::tests::expression_test {
 namespace {
 
 using kernels::Expression;
@@ -267,4 +267,4 @@ TEST(TextTemplates, InsertExpressions) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::expression_test

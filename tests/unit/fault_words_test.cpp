@@ -14,7 +14,7 @@
 #include "harness/findings/fault_text.h"
 #include "tests/unit/every_fault.h"
 
-namespace assay::tests {
+namespace assay::tests::fault_words_test {
 namespace {
 
 using namespace harness;
@@ -88,9 +88,9 @@ std::vector<Saying> sayings() {
       {BrokenPromise{"old cache",
                      {{"byte", 9U}, {"head", 1U}, {"first", 0x5U}, {"first_before", 0xa5U}, {"second", 0xfaU}, {"second_before", 0x5aU}}},
        "byte 9 of head 1 depends on the previous contents of the cache: 0x05 if it was 0xa5, 0xfa if it was 0x5a"},
-      {StoredExpectation{"/a/b.h5", 3, 0, 1, 0, 0, {}},
+      {fault::StoredExpectation{"/a/b.h5", 3, 0, 1, 0, 0, {}},
        "compared with the expectation stored in /a/b.h5: 3 elements above their bound, 1 NaN"},
-      {StoredExpectation{"/a/b.h5", 0, 0, 0, 0, 0, Mistrusted{}},
+      {fault::StoredExpectation{"/a/b.h5", 0, 0, 0, 0, 0, Mistrusted{}},
        "compared with the expectation stored in /a/b.h5: there was nothing to compare"},
       {BrokenPromise{"wrong pad row",
                      {{"rows", "keys"}, {"batch", 0U}, {"head", 1U}, {"row", 36U}, {"coordinate", 3U}, {"found", 1U}, {"wanted", 0U}}},
@@ -248,4 +248,4 @@ TEST(Fault, IsTheSameIfEveryValueIs) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::fault_words_test

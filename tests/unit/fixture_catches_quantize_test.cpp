@@ -16,7 +16,7 @@
 #include "oracles/codebook.h"
 #include "oracles/fwht.h"
 
-namespace assay::tests {
+namespace assay::tests::fixture_catches_quantize_test {
 namespace {
 
 enum class Mistake {
@@ -184,4 +184,4 @@ INSTANTIATE_TEST_SUITE_P(Fixtures, DequantizeFixture,
                          name_of);
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::fixture_catches_quantize_test

@@ -12,7 +12,7 @@
 #include "oracles/fwht.h"
 #include "oracles/reduce.h"
 
-namespace assay::tests {
+namespace assay::tests::fixture_catches_test {
 namespace {
 
 enum class Mistake {
@@ -167,4 +167,4 @@ TEST(FixtureCatches, EveryFixtureOfTheSmallFamiliesHasItsMistake) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::fixture_catches_test

@@ -14,7 +14,7 @@
 #include "harness/findings/fault_text.h"
 #include "oracles/arithmetic.h"
 
-namespace assay::tests {
+namespace assay::tests::fixture_dense_test {
 namespace {
 
 template <typename T>
@@ -249,4 +249,4 @@ TEST(PrefillHelpers, BlkMayBeTwoWhereTheMaskAddsNothing) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::fixture_dense_test

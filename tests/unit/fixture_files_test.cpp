@@ -20,7 +20,7 @@
 #include "harness/cases/suite.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::fixture_files_test {
 namespace {
 
 using fixtures::FileError;
@@ -321,4 +321,4 @@ TEST_F(FixtureFile, AFileFitsItsOwnCaseAndOtherWorkgroups) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::fixture_files_test

@@ -18,7 +18,7 @@
 #include "oracles/attention.h"
 #include "oracles/codebook.h"
 
-namespace assay::tests {
+namespace assay::tests::fixture_generators_test {
 namespace {
 
 using fixtures::DecodeInputs;
@@ -317,4 +317,4 @@ TEST(FixtureFwht, IsFiniteRepeatableAndSeeded) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::fixture_generators_test

@@ -4,7 +4,7 @@
 
 #include "harness/findings/digests.h"
 
-namespace assay::tests {
+namespace assay::tests::gate_digests_test {
 namespace {
 
 using harness::CaseDigest;
@@ -41,4 +41,4 @@ TEST(GateDigests, DifferencesAreNamedAndWhatIsNotRecordedIsNone) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::gate_digests_test

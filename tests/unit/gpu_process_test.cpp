@@ -29,7 +29,7 @@
 #include "metal/errors.h"
 #include "tests/support/simulated_gpu.h"
 
-namespace assay::tests {
+namespace assay::tests::gpu_process_test {
 namespace {
 
 using namespace ::testing;
@@ -339,4 +339,4 @@ TEST(Agreement, OfBits) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::gpu_process_test

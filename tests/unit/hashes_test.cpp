@@ -6,7 +6,7 @@
 #include "base/digest.h"
 #include "base/hash.h"
 
-namespace assay::tests {
+namespace assay::tests::hashes_test {
 namespace {
 
 using base::Hash;
@@ -40,4 +40,4 @@ TEST(Digest, IsFnv1a) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::hashes_test

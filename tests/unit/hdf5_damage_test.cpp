@@ -23,7 +23,7 @@
 #include "fixtures/shelf.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::hdf5_damage_test {
 namespace {
 
 using fixtures::FileDescription;
@@ -188,4 +188,4 @@ TEST(Hdf5Damage, DamagedFixturesAreRefusedOrRight) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::hdf5_damage_test

@@ -22,7 +22,7 @@
 #include "tests/support/files.h"
 #include "tests/unit/hdf5_hostile.h"
 
-namespace assay::tests {
+namespace assay::tests::hdf5_file_test {
 namespace {
 
 using fixtures::Attributes;
@@ -476,4 +476,4 @@ TEST_F(Damage, FlippedBitsOfTheOldFormatNeverDoHarm) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::hdf5_file_test

@@ -11,7 +11,7 @@
 #include "families/shared/strided_rows.h"
 #include "fixtures/zero_pages.h"
 
-namespace assay::tests {
+namespace assay::tests::job_memory_test {
 namespace {
 
 using families::Job;
@@ -209,4 +209,4 @@ TEST(JobMemory, EveryPassHasFreshOutputsBetweenGuards) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::job_memory_test

@@ -11,7 +11,7 @@
 
 #include "metal/buffer.h"
 
-namespace assay::tests {
+namespace assay::tests::judge_matchers_test {
 namespace {
 
 using namespace ::testing;
@@ -83,4 +83,4 @@ TEST(JudgeMatchers, AnotherSizeThrows) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::judge_matchers_test

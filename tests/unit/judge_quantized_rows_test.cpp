@@ -9,7 +9,7 @@
 #include "harness/judge/judge.h"
 #include "metal/buffer.h"
 
-namespace assay::tests {
+namespace assay::tests::judge_quantized_rows_test {
 namespace {
 
 using families::actual_rows;
@@ -122,4 +122,4 @@ TEST(QuantizedRows, RefusesWhatMakesNoRows) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::judge_quantized_rows_test

@@ -14,7 +14,7 @@
 #include "metal/buffer.h"
 #include "oracles/partials.h"
 
-namespace assay::tests {
+namespace assay::tests::judge_split_test {
 namespace {
 
 using harness::ErrorSplit;
@@ -150,4 +150,4 @@ TEST(ErrorSplit, SizesThatDifferAreRefused) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::judge_split_test

@@ -12,7 +12,7 @@
 #include "metal/buffer.h"
 #include "oracles/partials.h"
 
-namespace assay::tests {
+namespace assay::tests::judge_test {
 namespace {
 
 using harness::ElementFault;
@@ -245,4 +245,4 @@ TEST(Judge, ABrokenExpectationIsMisuse) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::judge_test

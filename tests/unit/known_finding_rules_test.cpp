@@ -15,7 +15,7 @@
 #include "harness/findings/fault_text.h"
 #include "harness/findings/known_finding.h"
 
-namespace assay::tests {
+namespace assay::tests::known_finding_rules_test {
 namespace {
 
 using namespace harness;
@@ -422,4 +422,4 @@ TEST(KnownFindingSettles, NeitherMistrustNorOurOwnFailureIsEverDeclared) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::known_finding_rules_test

@@ -13,7 +13,7 @@
 #include "harness/triage/landmarks.h"
 #include "metal/execute/value_trace.h"
 
-namespace assay::tests {
+namespace assay::tests::landmarks_test {
 namespace {
 
 using families::Landmark;
@@ -146,4 +146,4 @@ TEST(Landmarks, LinesOfOtherFilesAndCutRowsSayNothing) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::landmarks_test

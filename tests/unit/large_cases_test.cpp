@@ -10,7 +10,7 @@
 #include "harness/cases/case.h"
 #include "harness/cases/suite.h"
 
-namespace assay::tests {
+namespace assay::tests::large_cases_test {
 namespace {
 
 using ::testing::Contains;
@@ -37,4 +37,4 @@ TEST(LargeCases, TokensOfBfloatCachesAreFarApart) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::large_cases_test

@@ -12,7 +12,7 @@
 #include "metal/errors.h"
 #include "tests/contract/recording_encoder.h"
 
-namespace assay::tests {
+namespace assay::tests::launch_test {
 namespace {
 
 using kernels::NamedTensor;
@@ -344,4 +344,4 @@ TEST_F(LaunchAsData, LetsFollowEachOther) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::launch_test

@@ -14,7 +14,7 @@
 #include "tests/support/files.h"
 #include "tests/unit/some_finding.h"
 
-namespace assay::tests {
+namespace assay::tests::ledger_findings_test {
 namespace {
 
 using namespace harness;
@@ -157,4 +157,4 @@ TEST_F(LedgerFindings, AreNoneInAnOlderLedger) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::ledger_findings_test

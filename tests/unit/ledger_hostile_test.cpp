@@ -22,7 +22,7 @@
 #include "reports/run_markdown.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::ledger_hostile_test {
 namespace {
 
 using namespace harness;
@@ -257,4 +257,4 @@ TEST_F(LedgerHostile, DamagedFilesAreReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::ledger_hostile_test

@@ -12,7 +12,7 @@
 #include "metal/source_files.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::ledger_lines_test {
 namespace {
 
 using namespace harness;
@@ -144,4 +144,4 @@ TEST_F(LedgerLines, OutcomesAreThoseOfTheCases) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::ledger_lines_test

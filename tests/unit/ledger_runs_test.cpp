@@ -15,7 +15,7 @@
 #include "reports/history.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::ledger_runs_test {
 namespace {
 
 using namespace harness;
@@ -252,4 +252,4 @@ TEST(RunDifference, ReportsWhatBrokeHealedAndDrifted) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::ledger_runs_test

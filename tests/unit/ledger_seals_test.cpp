@@ -12,7 +12,7 @@
 #include "harness/ledger/sqlite.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::ledger_seals_test {
 namespace {
 
 using namespace harness;
@@ -236,4 +236,4 @@ TEST_F(LedgerSeals, AFileThatVanishesOrChangesIsReported) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::ledger_seals_test

@@ -18,7 +18,7 @@
 #include "tests/support/files.h"
 #include "tests/unit/every_fault.h"
 
-namespace assay::tests {
+namespace assay::tests::ledger_test {
 namespace {
 
 using namespace harness;
@@ -430,4 +430,4 @@ TEST(Ledger, RefusesWhatIsNoLedger) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::ledger_test

@@ -26,7 +26,7 @@
 #include "tests/support/files.h"
 #include "tests/support/simulated_gpu.h"
 
-namespace assay::tests {
+namespace assay::tests::linked_code_test {
 namespace {
 
 using namespace ::testing;
@@ -300,4 +300,4 @@ TEST_F(LinkedCase, AThreadgroupThatNeedsFewerRegistersGetsItsOwnCode) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::linked_code_test

@@ -20,7 +20,7 @@
 #include "math/kernel_functions.h"
 #include "math/library_functions.h"
 
-namespace assay::tests {
+namespace assay::tests::math_batch_test {
 namespace {
 
 constexpr std::size_t kElements = 32;
@@ -278,4 +278,4 @@ TEST_P(MathOfEveryFloat, RoundsAsTheCLibraryWithMpfr) {
 ASSAY_MATH_KERNEL_FUNCTIONS_1(ASSAY_EVERY_FLOAT)
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::math_batch_test

@@ -11,7 +11,7 @@
 #include "math/functions.h"
 #include "math/kernel_functions.h"
 
-namespace assay::tests {
+namespace assay::tests::math_functions_test {
 namespace {
 
 using Reference = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_srcptr, mpfr_rnd_t);
@@ -151,4 +151,4 @@ TEST(MathFunctions, TheCLibrarysAreNotTheNearest) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::math_functions_test

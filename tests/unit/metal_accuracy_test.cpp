@@ -18,7 +18,7 @@
 #include "oracles/quantize.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::metal_accuracy_test {
 namespace {
 
 using namespace ::testing;
@@ -218,4 +218,4 @@ TEST(MetalAccuracy, ThePageShowsTheTable) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::metal_accuracy_test

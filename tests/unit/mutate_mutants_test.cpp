@@ -12,7 +12,7 @@
 #include "harness/mutate/structure.h"
 #include "metal/errors.h"
 
-namespace assay::tests {
+namespace assay::tests::mutate_mutants_test {
 namespace {
 
 using namespace harness;
@@ -163,4 +163,4 @@ TEST(Mutants, ASampleIsFixedByItsSeed) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::mutate_mutants_test

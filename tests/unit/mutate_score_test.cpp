@@ -11,7 +11,7 @@
 #include "reports/mutation.h"
 #include "tests/unit/every_fault.h"
 
-namespace assay::tests {
+namespace assay::tests::mutate_score_test {
 namespace {
 
 using namespace harness;
@@ -163,4 +163,4 @@ TEST(TrialResult, OfOtherBytesIsRefused) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::mutate_score_test

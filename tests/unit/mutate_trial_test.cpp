@@ -17,7 +17,7 @@
 #include "tests/support/files.h"
 #include "tests/support/own_cache.h"
 
-namespace assay::tests {
+namespace assay::tests::mutate_trial_test {
 namespace {
 
 using namespace harness;
@@ -138,4 +138,4 @@ TEST_F(Trials, AnUninitialisedReadIsKilledUnderCheckedAlone) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::mutate_trial_test

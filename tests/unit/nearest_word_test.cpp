@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace assay::tests {
+namespace assay::tests::nearest_word_test {
 namespace {
 
 using base::letters_apart, base::nearest_word;
@@ -56,4 +56,4 @@ TEST(NearestWord, IsAQuestionBehindTheQuotedWord) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::nearest_word_test

@@ -19,7 +19,7 @@
 #include "metal/lane_abi.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::object_check_test {
 namespace {
 
 using namespace metal;
@@ -208,4 +208,4 @@ TEST_F(ObjectCheck, DamagedObjectsAreRefusedOrRead) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::object_check_test

@@ -12,7 +12,7 @@
 #include "harness/ledger/ledger.h"
 #include "reports/beyond.h"
 
-namespace assay::tests {
+namespace assay::tests::omissions_test {
 namespace {
 
 using namespace harness;
@@ -133,4 +133,4 @@ TEST(Omissions, StatementsSayWhatCasesShow) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::omissions_test

@@ -14,7 +14,7 @@
 #include "tests/unit/any_attention_kernels.h"
 #include "tests/unit/oracle_quad.h"
 
-namespace assay::tests {
+namespace assay::tests::oracle_any_attention_test {
 namespace {
 
 using namespace oracles;
@@ -288,4 +288,4 @@ TEST(AnyAttention, RefusesWhatDoesNotFitTogether) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::oracle_any_attention_test

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace assay::tests {
+namespace assay::tests::oracle_arithmetic_test {
 namespace {
 
 double half_value(std::uint16_t bits) { return static_cast<double>(std::bit_cast<_Float16>(bits)); }
@@ -63,4 +63,4 @@ TEST(OracleArithmetic, StoringAFloatAsFloatAddsNothingAsBfloatHalfASpacing) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::oracle_arithmetic_test

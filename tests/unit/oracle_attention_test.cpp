@@ -17,7 +17,7 @@
 #include "oracles/fwht.h"
 #include "tests/unit/oracle_quad.h"
 
-namespace assay::tests {
+namespace assay::tests::oracle_attention_test {
 namespace {
 
 using fixtures::DecodeInputs;
@@ -242,7 +242,7 @@ TEST(OracleAttention, WithoutConversionsAFusedRotationIsInDoubtByItsOwnRounding)
   std::vector<double> rotated(inputs.q.begin(), inputs.q.end());
   oracles::fwht_in_place(rotated, shape.head_dim, oracles::FwhtMode::signs_first);
   const std::vector<float> in_float(rotated.begin(), rotated.end());
-  const oracles::AttentionAccuracy plain = oracles::without_conversions({.dot_depth = 13});
+  const oracles::AttentionAccuracy plain = oracles::without_conversions(oracles::AttentionAccuracy{.dot_depth = 13});
   const Expected apart = oracles::decode_attention(shape, in_float, inputs.cache(), plain);
   shape.fused_rotation = true;
   const Expected fused = oracles::decode_attention(shape, inputs.q, inputs.cache(), plain);
@@ -411,4 +411,4 @@ TEST(OracleAttention, RefusesWhatDoesNotFitAndSaysTheValues) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::oracle_attention_test

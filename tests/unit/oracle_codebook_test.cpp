@@ -10,7 +10,7 @@
 
 #include "base/digest.h"
 
-namespace assay::tests {
+namespace assay::tests::oracle_codebook_test {
 namespace {
 
 // Over bytes, floats as little-endian words.
@@ -88,4 +88,4 @@ TEST(OracleCodebook, RefusesOtherSizes) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::oracle_codebook_test

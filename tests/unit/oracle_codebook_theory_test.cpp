@@ -10,7 +10,7 @@
 #include "oracles/codebook.h"
 #include "oracles/codebook_theory.h"
 
-namespace assay::tests {
+namespace assay::tests::oracle_codebook_theory_test {
 namespace {
 
 using namespace oracles;
@@ -145,4 +145,4 @@ TEST(CodebookTheory, RefusesWhatIsNoCodebook) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::oracle_codebook_theory_test

@@ -13,7 +13,7 @@
 #include "oracles/dense_attention.h"
 #include "tests/unit/oracle_quad.h"
 
-namespace assay::tests {
+namespace assay::tests::oracle_dense_test {
 namespace {
 
 using namespace oracles;
@@ -341,4 +341,4 @@ TEST(StoredFormats, EveryHalfAndBfloatStandsForItsNumber) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::oracle_dense_test

@@ -19,7 +19,7 @@
 #pragma STDC FP_CONTRACT OFF
 #endif
 
-namespace assay::tests {
+namespace assay::tests::oracle_fwht_test {
 namespace {
 
 using oracles::FwhtMode;
@@ -185,4 +185,4 @@ TEST(OracleFwht, Refuses) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::oracle_fwht_test

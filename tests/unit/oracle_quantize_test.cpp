@@ -14,7 +14,7 @@
 #include "oracles/quantize.h"
 #include "tests/unit/oracle_quad.h"
 
-namespace assay::tests {
+namespace assay::tests::oracle_quantize_test {
 namespace {
 
 using namespace oracles;
@@ -300,4 +300,4 @@ TEST(DequantizeOracle, ReadsItsSlotAlone) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::oracle_quantize_test

@@ -20,7 +20,7 @@
 #pragma STDC FP_CONTRACT OFF
 #endif
 
-namespace assay::tests {
+namespace assay::tests::oracle_reduce_test {
 namespace {
 
 using oracles::PartialsShape;
@@ -240,4 +240,4 @@ TEST(OracleReduce, RefusesWhatIsOutsideOfItsDomain) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::oracle_reduce_test

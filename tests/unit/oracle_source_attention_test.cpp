@@ -17,7 +17,7 @@
 #include "oracles/dequantize.h"
 #include "oracles/fwht.h"
 
-namespace assay::tests {
+namespace assay::tests::oracle_source_attention_test {
 namespace {
 
 using namespace oracles;
@@ -234,4 +234,4 @@ TEST(SourceAttention, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::oracle_source_attention_test

@@ -13,7 +13,7 @@
 #include "metal/errors.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::preprocessed_test {
 namespace {
 
 using namespace ::testing;
@@ -181,4 +181,4 @@ TEST(ReachableText, AContinuedLineHidesNoWord) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::preprocessed_test

@@ -17,7 +17,7 @@
 #include "base/process.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::process_commands_test {
 namespace {
 
 using base::CommandResult;
@@ -191,4 +191,4 @@ TEST(Processes, TellHowTheyEnded) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::process_commands_test

@@ -13,7 +13,7 @@
 
 #include "base/server.h"
 
-namespace assay::tests {
+namespace assay::tests::process_isolated_call_test {
 namespace {
 
 using base::IsolationLimits;
@@ -140,4 +140,4 @@ TEST_F(IsolatedCall, MemoryIsLimited) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::process_isolated_call_test

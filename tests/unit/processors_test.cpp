@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace assay::tests {
+namespace assay::tests::processors_test {
 namespace {
 
 using base::processors_of_quota;
@@ -43,4 +43,4 @@ TEST(Processors, OneThatTheSchedulerAllowsIsOne) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::processors_test

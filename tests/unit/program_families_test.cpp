@@ -7,7 +7,7 @@
 
 #include "families/registry.h"
 
-namespace assay::tests {
+namespace assay::tests::program_families_test {
 namespace {
 
 using families::Family;
@@ -32,4 +32,4 @@ TEST(ProgramFamilies, AreSomeHaveTheirOwnNamesAndComeFirst) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::program_families_test

@@ -12,7 +12,7 @@
 #include "oracles/fwht.h"
 #include "oracles/quantize.h"
 
-namespace assay::tests {
+namespace assay::tests::quality_test {
 namespace {
 
 using namespace harness;
@@ -125,4 +125,4 @@ TEST(QualityFixture, TheSourceQuantisesToWhatIsStored) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::quality_test

@@ -8,7 +8,7 @@
 #include "harness/findings/fault_text.h"
 #include "harness/findings/remarks.h"
 
-namespace assay::tests {
+namespace assay::tests::remarks_test {
 namespace {
 
 using namespace harness;
@@ -91,4 +91,4 @@ TEST(RemarkGroups, OfOneLineNameTheOtherPlaces) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::remarks_test

@@ -13,7 +13,7 @@
 #include "tests/unit/report_runs.h"
 #include "tests/unit/some_finding.h"
 
-namespace assay::tests {
+namespace assay::tests::report_findings_test {
 namespace {
 
 using namespace reports;
@@ -236,4 +236,4 @@ TEST(Markdown, FitsIntoACommentForAnyFailures) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::report_findings_test

@@ -13,7 +13,7 @@
 #include "tests/unit/report_runs.h"
 #include "tests/unit/some_finding.h"
 
-namespace assay::tests {
+namespace assay::tests::report_html_test {
 namespace {
 
 using namespace reports;
@@ -234,4 +234,4 @@ TEST(Html, OfNoCasesIsAPageToo) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::report_html_test

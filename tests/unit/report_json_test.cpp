@@ -11,7 +11,7 @@
 #include "tests/unit/report_runs.h"
 #include "tests/unit/some_finding.h"
 
-namespace assay::tests {
+namespace assay::tests::report_json_test {
 namespace {
 
 using namespace reports;
@@ -137,4 +137,4 @@ TEST(ReportJson, SurvivesTextThatIsNoUtf8) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::report_json_test

@@ -11,7 +11,7 @@
 #include "reports/run_findings.h"
 #include "tests/unit/report_runs.h"
 
-namespace assay::tests {
+namespace assay::tests::report_junit_test {
 namespace {
 
 using namespace reports;
@@ -187,4 +187,4 @@ TEST(Replay, LeavesOutTheScheduleThatComesByItself) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::report_junit_test

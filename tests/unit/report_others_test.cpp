@@ -13,7 +13,7 @@
 #include "reports/page_others.h"
 #include "tests/unit/report_runs.h"
 
-namespace assay::tests {
+namespace assay::tests::report_others_test {
 namespace {
 
 using namespace reports;
@@ -171,4 +171,4 @@ TEST(ReportAgainst, NoTextOfTheOtherRunIsMarkup) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::report_others_test

@@ -12,7 +12,7 @@
 #include "tests/support/json_schema.h"
 #include "tests/unit/report_runs.h"
 
-namespace assay::tests {
+namespace assay::tests::report_shared_test {
 namespace {
 
 using namespace ::testing;
@@ -185,4 +185,4 @@ TEST(SharedByFailures, TheDeclarationsThatExplainAreNamedTightestFirst) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::report_shared_test

@@ -15,7 +15,7 @@
 #include "tests/support/json_schema.h"
 #include "tests/unit/report_runs.h"
 
-namespace assay::tests {
+namespace assay::tests::robustness_test {
 namespace {
 
 using namespace ::testing;
@@ -101,4 +101,4 @@ TEST(Robustness, IsInEveryReport) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::robustness_test

@@ -21,7 +21,7 @@
 #include "oracles/source_attention.h"
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::same_bits_test {
 namespace {
 
 using Digests = std::map<std::string, std::string>;
@@ -224,4 +224,4 @@ TEST(SameBits, AreThoseOfTheGoldenFile) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::same_bits_test

@@ -27,7 +27,7 @@
 #include "base/process.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::sandbox_test {
 namespace {
 
 // Exit status 0: what `attempt` tried had no effect. Otherwise how the process ended.
@@ -187,4 +187,4 @@ TEST(Sandbox, ItSaysWhichLayersHold) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::sandbox_test

@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-namespace assay::tests {
+namespace assay::tests::shared_memory_test {
 namespace {
 
 using metal::SharedMemory;
@@ -74,4 +74,4 @@ TEST(SharedMemory, KeepsPagesOfSmallRegionsForTheNext) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::shared_memory_test

@@ -11,7 +11,7 @@
 #include "harness/triage/plausible_edits.h"
 #include "harness/triage/slices.h"
 
-namespace assay::tests {
+namespace assay::tests::slices_test {
 namespace {
 
 using harness::Dice;
@@ -151,4 +151,4 @@ kernel void mine(device const float * k, device float * out, constant Params & p
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::slices_test

@@ -12,7 +12,7 @@
 #include "tests/support/files.h"
 #include "tests/support/own_cache.h"
 
-namespace assay::tests {
+namespace assay::tests::stored_design_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -78,4 +78,4 @@ TEST_F(StoredDesign, IsMadeAgainWhereItsFileWasChanged) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::stored_design_test

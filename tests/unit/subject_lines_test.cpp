@@ -11,7 +11,7 @@
 #include "families/registry.h"
 #include "kernels/variant.h"
 
-namespace assay::tests {
+namespace assay::tests::subject_lines_test {
 namespace {
 
 using namespace ::testing;
@@ -129,4 +129,4 @@ TEST(WritesElement, OnlyWhereOneIsAssigned) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::subject_lines_test

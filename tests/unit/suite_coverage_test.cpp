@@ -13,7 +13,7 @@
 #include "harness/cases/file_case.h"
 #include "harness/cases/suite.h"
 
-namespace assay::tests {
+namespace assay::tests::suite_coverage_test {
 namespace {
 
 using namespace harness;
@@ -290,4 +290,4 @@ TEST(Suite, ALimitOfAnUnknownAxisNamesFileLineAndAxes) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::suite_coverage_test

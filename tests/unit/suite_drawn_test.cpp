@@ -13,7 +13,7 @@
 #include "harness/cases/file_case.h"
 #include "harness/cases/suite.h"
 
-namespace assay::tests {
+namespace assay::tests::suite_drawn_test {
 namespace {
 
 using namespace harness;
@@ -124,4 +124,4 @@ TEST(DrawnCases, FullSeldomMissesASingleNumber) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::suite_drawn_test

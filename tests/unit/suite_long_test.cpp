@@ -12,7 +12,7 @@
 #include "harness/cases/suite.h"
 #include "kernels/variant.h"
 
-namespace assay::tests {
+namespace assay::tests::suite_long_test {
 namespace {
 
 using namespace ::testing;
@@ -64,4 +64,4 @@ TEST(SuiteLong, ASeedChangesTheData) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::suite_long_test

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace assay::tests {
+namespace assay::tests::tally_test {
 namespace {
 
 TEST(Tally, CountsAsAMapDoes) {
@@ -32,4 +32,4 @@ TEST(Tally, HasOneZero) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::tally_test

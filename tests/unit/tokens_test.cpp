@@ -9,7 +9,7 @@
 #include "metal/errors.h"
 #include "metal/translate/lexer.h"
 
-namespace assay::tests {
+namespace assay::tests::tokens_test {
 namespace {
 
 using metal::translate::Form;
@@ -104,4 +104,4 @@ TEST(SourceWords, KnowTheirPlaces) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::tokens_test

@@ -14,7 +14,7 @@
 #include "metal/translate/translation.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::translate_hostile_test {
 namespace {
 
 using namespace metal;
@@ -203,4 +203,4 @@ TEST(TranslateHostile, MessagesAreNotAsLongAsTheSource) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::translate_hostile_test

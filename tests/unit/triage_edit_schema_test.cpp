@@ -15,7 +15,7 @@
 #include "metal/devices/simulator.h"
 #include "metal/errors.h"
 
-namespace assay::tests {
+namespace assay::tests::triage_edit_schema_test {
 namespace {
 
 using namespace ::testing;
@@ -138,4 +138,4 @@ TEST(TriageEditSchema, KernelsMayOnlyCompareTheChoice) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::triage_edit_schema_test

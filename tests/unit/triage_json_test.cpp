@@ -10,7 +10,7 @@
 #include "tests/support/json_schema.h"
 #include "tests/unit/report_runs.h"
 
-namespace assay::tests {
+namespace assay::tests::triage_json_test {
 namespace {
 
 using nlohmann::json;
@@ -73,4 +73,4 @@ TEST(TriageJson, WhatTheSchemaDoesNotDescribeIsFound) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::triage_json_test

@@ -17,7 +17,7 @@
 #include "harness/triage/named_factor.h"
 #include "harness/triage/permutation.h"
 
-namespace assay::tests {
+namespace assay::tests::triage_steps_test {
 namespace {
 
 using namespace ::testing;
@@ -167,4 +167,4 @@ TEST(TriageMinimise, OffersOnlySmallerCases) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::triage_steps_test

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <csignal>
 
-namespace assay::tests {
+namespace assay::tests::turns_test {
 namespace {
 
 using base::Turns;
@@ -42,4 +42,4 @@ TEST(Turns, TheTurnOfADeadProcessIsOver) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::turns_test

@@ -7,7 +7,7 @@
 #include "reports/unified_diff.h"
 #include "tests/support/command.h"
 
-namespace assay::tests {
+namespace assay::tests::unified_diff_test {
 namespace {
 
 using reports::unified_diff;
@@ -52,4 +52,4 @@ TEST_F(UnifiedDiffPatch, MakesOneTextOfTheOther) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::unified_diff_test

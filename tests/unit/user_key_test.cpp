@@ -16,7 +16,7 @@
 
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::user_key_test {
 namespace {
 
 using namespace ::testing;
@@ -103,4 +103,4 @@ TEST_F(UserKey, LiesInTheFolderOfStates) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::user_key_test

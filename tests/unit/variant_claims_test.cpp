@@ -17,7 +17,7 @@
 #include "harness/findings/fault_text.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::variant_claims_test {
 namespace {
 
 using namespace harness;
@@ -129,4 +129,4 @@ TEST_F(PlantedClaims, ThatCannotBeTriedAreBroken) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::variant_claims_test

@@ -14,7 +14,7 @@
 #include "kernels/variant.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::variant_toml_test {
 namespace {
 
 using namespace kernels;
@@ -313,4 +313,4 @@ TEST(VariantToml, DepthAndSizeAreLimited) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::variant_toml_test

@@ -9,7 +9,7 @@
 #include "families/registry.h"
 #include "kernels/trust.h"
 
-namespace assay::tests {
+namespace assay::tests::variant_trust_test {
 namespace {
 
 using namespace ::testing;
@@ -114,4 +114,4 @@ TEST(Trust, WhatChoosesOtherCodeIsRefused) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::variant_trust_test

@@ -7,7 +7,7 @@
 
 #include "cli/watch_screen.h"
 
-namespace assay::tests {
+namespace assay::tests::watch_screen_test {
 namespace {
 
 using namespace ::testing;
@@ -90,4 +90,4 @@ TEST(WatchScreen, EscapesWhatKernelsSay) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::watch_screen_test

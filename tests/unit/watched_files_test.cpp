@@ -14,7 +14,7 @@
 #include "cli/watched_files.h"
 #include "tests/support/files.h"
 
-namespace assay::tests {
+namespace assay::tests::watched_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -158,4 +158,4 @@ TEST_F(KernelFiles, OfAHostileSourceAreOrdinaryFilesInItsFolders) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::watched_files_test

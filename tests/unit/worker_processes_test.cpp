@@ -33,7 +33,7 @@
 #include "metal/shared_memory.h"
 #include "tests/unit/worker_kernels.h"
 
-namespace assay::tests {
+namespace assay::tests::worker_processes_test {
 namespace {
 
 using harness::Case;
@@ -514,4 +514,4 @@ TEST_F(WorkerProcesses, AProcessWithOtherThreadsIsRefused) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::worker_processes_test

@@ -14,7 +14,7 @@
 #include "harness/process/verdict_wire.h"
 #include "tests/unit/worker_kernels.h"
 
-namespace assay::tests {
+namespace assay::tests::worker_verdicts_test {
 namespace {
 
 using harness::Status;
@@ -126,4 +126,4 @@ TEST_F(WorkerVerdicts, AreThoseOfExecutionInThisProcess) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::worker_verdicts_test

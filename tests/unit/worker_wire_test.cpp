@@ -12,7 +12,7 @@
 #include "harness/process/verdict_wire.h"
 #include "tests/unit/every_fault.h"
 
-namespace assay::tests {
+namespace assay::tests::worker_wire_test {
 namespace {
 
 using base::DamagedArchive;
@@ -281,4 +281,4 @@ TEST(VerdictWire, RowsOfNoElementsAreRefused) {
 }
 
 }  // namespace
-}  // namespace assay::tests
+}  // namespace assay::tests::worker_wire_test

@@ -18,7 +18,7 @@ std::int64_t wrapped(std::int64_t value, unsigned bits) {
   return bits >= 64 ? value : llvm::SignExtend64(static_cast<std::uint64_t>(value), bits);
 }
 
-unsigned bits_of(const llvm::Type* type) { return type->isIntegerTy() ? type->getIntegerBitWidth() : 64; }
+unsigned bits_of_integer(const llvm::Type* type) { return type->isIntegerTy() ? type->getIntegerBitWidth() : 64; }
 
 template <typename Number>
 Shape shaped(const Shape& like, Number&& number) {
@@ -183,10 +183,10 @@ Shape Shapes::of_cast(const llvm::CastInst& cast) const {
   const auto* source = cast.getSrcTy();
   if (from.is_uniform() && !from.is_absolute) return Shape::uniform();
   if (!from.is_spaced() || !(source->isIntegerTy() || source->isPointerTy())) return from.is_spaced() ? Shape::uniform() : from;
-  const unsigned bits = bits_of(cast.getType());
+  const unsigned bits = bits_of_integer(cast.getType());
   const auto low_bits = [&](std::int64_t value) {
     return cast.getOpcode() == llvm::Instruction::ZExt
-               ? value & static_cast<std::int64_t>(llvm::maskTrailingOnes<std::uint64_t>(bits_of(source)))
+               ? value & static_cast<std::int64_t>(llvm::maskTrailingOnes<std::uint64_t>(bits_of_integer(source)))
                : value;
   };
   switch (cast.getOpcode()) {
@@ -201,7 +201,7 @@ Shape Shapes::of_cast(const llvm::CastInst& cast) const {
   }
   if (from.is_absolute) {
     LaneOffsets values = values_of(from);
-    for (auto& value : values) value = low_bits(wrapped(value, bits_of(source)));
+    for (auto& value : values) value = low_bits(wrapped(value, bits_of_integer(source)));
     return absolute(values, bits);
   }
   Shape result = shaped(from, [&](std::size_t lane) { return wrapped(from.offsets[lane], bits); });
@@ -219,7 +219,7 @@ Shape Shapes::of_binary(const llvm::BinaryOperator& operation) const {
   if (!a.is_spaced() || !b.is_spaced()) return Shape::varying();
   const auto* constant_a = llvm::dyn_cast<llvm::ConstantInt>(operation.getOperand(0));
   const auto* constant_b = llvm::dyn_cast<llvm::ConstantInt>(operation.getOperand(1));
-  const unsigned bits = bits_of(operation.getType());
+  const unsigned bits = bits_of_integer(operation.getType());
   if (bits > 64) return a.is_uniform() && b.is_uniform() ? Shape::uniform() : Shape::varying();
   const bool known_a = a.is_absolute || constant_a != nullptr;
   const bool known_b = b.is_absolute || constant_b != nullptr;
