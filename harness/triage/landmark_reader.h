@@ -31,7 +31,7 @@ class LandmarkReader {
     if (landmark.is_loaded || landmark.is_optional) return false;
     bool is_any_right = false;
     for (const std::size_t need : landmark.needs) {
-      if (!matched_[need].says_something) continue;
+      // What says nothing is not known to be right.
       if (!matched_[need].is_reached && !landmarks_.list[need].is_optional) return false;
       is_any_right = is_any_right || (matched_[need].is_reached && !matched_[need].whole.empty());
     }
