@@ -24,6 +24,7 @@ struct LandmarkElement {
   std::int64_t key = -1, coordinate = -1;
   std::int64_t head = -1;      // the key/value head, for elements that stand for another one than the row's
   std::vector<double> values;  // a right kernel holds one of these; not empty. The first is the one to name
+  double coarseness = 1;       // how much larger their rounding is than that of a sum of products
 };
 
 // A factor on all values of a landmark.
@@ -35,13 +36,17 @@ struct LandmarkFactor {
 struct Landmark {
   std::string_view name;  // "score": of one element
   std::vector<LandmarkElement> elements;
-  bool is_loaded = false;               // read from an input, not computed
+  bool is_loaded = false;  // read from an input, not computed
+  // Right kernels may do without: it is wrong only where a line holds all of its values times one factor.
+  bool is_optional = false;
   double enough = 1;                    // the share of values that a line must hold to have reached the landmark
   std::vector<LandmarkFactor> factors;  // a right kernel may hold all values times one of these, besides 1
   std::vector<LandmarkFactor> faults;   // factors by which wrong kernels are known to be wrong
   // What a wrong kernel may hold instead: elements of other heads, or of keys that the row does not see.
   std::vector<LandmarkElement> others;
   std::vector<std::size_t> needs;  // indices of earlier landmarks from which this one is computed
+  // Of exponentials, by row: the maximum for which the first values are. Times one factor they are those for another maximum.
+  std::vector<double> maxima;
 };
 
 struct Landmarks {

@@ -87,7 +87,8 @@ std::string place_of(const harness::FindingRecord& finding) {
 std::string headline_of(const harness::FindingRecord& finding) {
   std::string text = finding.kind;
   if (!finding.says.empty()) text += ": " + finding.says;
-  if (const std::string place = place_of(finding); !place.empty()) text += fmt::format(" ({})", place);
+  const bool is_named = !finding.suspects.empty() && !finding.suspects.front().why.starts_with(harness::kPlaceToLook);
+  if (is_named) text += fmt::format(" ({})", place_of(finding));
   return text;
 }
 

@@ -20,7 +20,7 @@ namespace assay::reports {
 
 // "mine.metal:118": the file without its folder. Empty if no line is suspected.
 [[nodiscard]] std::string place_of(const harness::FindingRecord& finding);
-// "oldest-key-lost: the oldest visible position is skipped (mine.metal:118)".
+// "oldest-key-lost: the oldest visible position is skipped (mine.metal:118)"; without the line if it is only a place to look.
 [[nodiscard]] std::string headline_of(const harness::FindingRecord& finding);
 
 // The index of the first finding that has a case among its cases, by the name of the case. Refers to the names of the findings.

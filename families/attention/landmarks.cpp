@@ -22,7 +22,12 @@ Landmarks landmarks_of(const Case& test_case, const Source& source, std::span<co
       const std::span<const float> own = std::span(all).subspan(head * size, size);
       return std::vector<double>(own.begin(), own.end());
     };
-    heads.push_back({part(inputs.k, shape.dk), part(inputs.v, shape.dv)});
+    heads.push_back({.keys = part(inputs.k, shape.dk),
+                     .values = part(inputs.v, shape.dv),
+                     .key_norms = {},
+                     .value_norms = {},
+                     .key_factors = {},
+                     .value_factors = {}});
   }
   const oracles::BiasRow bias = inputs.bias(shape);
   std::vector<AttentionLandmarkRow> described;

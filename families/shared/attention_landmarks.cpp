@@ -16,7 +16,27 @@ namespace assay::families {
 namespace {
 
 // Indices into Landmarks::list.
-enum Index : std::size_t { kQuery, kKey, kDot, kScaled, kScore, kValue, kWeight, kSum, kNumerator, kOutput, kCount };
+enum Index : std::size_t {
+  kQuery,
+  kKey,
+  kKeyNorm,
+  kKeyFactor,
+  kPlainDot,
+  kDot,
+  kScaled,
+  kCapped,
+  kBias,
+  kScore,
+  kValue,
+  kValueNorm,
+  kValueFactor,
+  kWeight,
+  kFactoredWeight,
+  kSum,
+  kNumerator,
+  kOutput,
+  kCount
+};
 
 // More maxima than these are not tried as the one that a kernel subtracts: with too many, some value fits by chance.
 constexpr std::size_t kMostMaxima = 48;
@@ -25,7 +45,7 @@ constexpr double kLowest = -std::numeric_limits<double>::infinity();
 
 struct Scored {
   std::size_t key;
-  double dot, scaled, capped, score;
+  double dot, scaled, capped, bias, score;
 };
 
 class Builder {
@@ -65,13 +85,25 @@ class Builder {
     set(kQuery, "coordinate of the query", {}, scales);
     set(kKey, "coordinate of a key", {}, scales);
     set(kValue, "coordinate of a value", {}, {});
-    for (const Index index : {kQuery, kKey, kValue}) at(index).is_loaded = true;
-    set(kDot, "dot product", {kQuery, kKey}, scales);
+    set(kKeyNorm, "norm of a key", {}, {});
+    set(kValueNorm, "norm of a value", {}, {});
+    set(kBias, "mask value of a key", {}, logs);
+    for (const Index index : {kQuery, kKey, kValue, kKeyNorm, kValueNorm, kBias}) at(index).is_loaded = true;
+    set(kKeyFactor, "scaled norm of a key", {kKeyNorm}, {{scale, "the scale"}});
+    set(kValueFactor, "scaled norm of a value", {kValueNorm}, {});
+    set(kPlainDot, "dot product without norm", {kQuery}, scales);
+    set(kDot, "dot product", {kQuery, kKey, kPlainDot, kKeyNorm, kKeyFactor}, scales);
     set(kScaled, "scaled score", {kDot}, logs);
-    set(kScore, "score", {kScaled}, logs);
+    set(kCapped, "capped score", {kScaled}, logs);
+    set(kScore, "score", {kScaled, kCapped, kBias}, logs);
     set(kWeight, "weight", {kScore}, {});
+    set(kFactoredWeight, "weight times norm", {kWeight, kValueNorm, kValueFactor}, {});
     set(kSum, "sum of weights", {kWeight}, {});
-    set(kNumerator, "weighted sum of values", {kWeight, kValue}, {});
+    set(kNumerator, "weighted sum of values", {kWeight, kFactoredWeight, kValue}, {});
+    const bool is_quantised = std::ranges::any_of(heads_, [](const AttentionLandmarkHead& head) { return !head.key_factors.empty(); });
+    at(kKey).is_optional = at(kValue).is_optional = is_quantised;
+    for (const Index index : {kKeyNorm, kKeyFactor, kPlainDot, kCapped, kBias, kValueNorm, kValueFactor, kFactoredWeight})
+      at(index).is_optional = true;
     set(kOutput, "output", {kSum, kNumerator}, {});
     if (shape_.softcap != 0) {
       at(kDot).factors.push_back({scale / shape_.softcap, "the scale over the cap"});
@@ -80,7 +112,7 @@ class Builder {
     at(kScaled).faults = at(kScore).faults = faults_of_scores();
     // A key that was the highest so far has the weight 1, which says nothing.
     constexpr double most_weights = 0.8;
-    at(kWeight).enough = most_weights;
+    at(kWeight).enough = at(kFactoredWeight).enough = most_weights;
   }
 
   [[nodiscard]] std::vector<LandmarkFactor> faults_of_scores() const {
@@ -110,7 +142,8 @@ class Builder {
       for (std::size_t c = 0; c < shape_.head_dim; ++c) dot += row.query[c] * stored[c];
       const double scaled = shape_.scale * dot;
       const double capped = shape_.softcap == 0 ? scaled : shape_.softcap * math::tanh(scaled / shape_.softcap);
-      scored.push_back({key, dot, scaled, capped, capped + (row.bias[key] == kLowest ? 0.0 : row.bias[key])});
+      const double bias = row.bias[key] == kLowest ? 0.0 : row.bias[key];
+      scored.push_back({key, dot, scaled, capped, bias, capped + bias});
     }
     return scored;
   }
@@ -136,7 +169,16 @@ class Builder {
       at(kDot).elements.push_back(element(i, key, -1, {one.dot}));
       at(kScaled).elements.push_back(element(i, key, -1, {one.scaled}));
       // The cap is part of the score, and the bias is added behind it.
+      if (shape_.softcap != 0) at(kCapped).elements.push_back(element(i, key, -1, {one.capped}));
+      if (one.bias != 0) at(kBias).elements.push_back(element(i, key, -1, {one.bias}));
       at(kScore).elements.push_back(element(i, key, -1, {one.score}));
+      if (head.key_factors.empty()) continue;
+      at(kKeyNorm).elements.push_back(element(i, key, -1, {head.key_norms[one.key]}));
+      at(kKeyFactor).elements.push_back(element(i, key, -1, {head.key_factors[one.key]}));
+      at(kValueNorm).elements.push_back(element(i, key, -1, {head.value_norms[one.key]}));
+      at(kValueFactor).elements.push_back(element(i, key, -1, {head.value_factors[one.key]}));
+      if (const double factor = head.key_factors[one.key]; factor != 0)
+        at(kPlainDot).elements.push_back(element(i, key, -1, {one.dot / factor}));
     }
     add_softmax(i, seen, hidden, head);
   }
@@ -161,8 +203,19 @@ class Builder {
     };
     double sum = sink ? math::exp(*sink - top) : 0.0;
     std::vector<double> numerator(shape_.value_dim);
+    // The rounding of a score is that of a weight times the size of the score.
+    double largest = 1;
+    for (const Scored& one : seen) largest = std::max(largest, std::abs(one.score));
+    at(kWeight).maxima.resize(rows_.size());
+    at(kWeight).maxima[i] = top;
     for (const Scored& one : seen) {
       at(kWeight).elements.push_back(element(i, static_cast<std::int64_t>(one.key), -1, weights(one.score)));
+      at(kWeight).elements.back().coarseness = largest;
+      if (!head.value_factors.empty()) {
+        LandmarkElement factored = at(kWeight).elements.back();
+        for (double& value : factored.values) value *= head.value_factors[one.key];
+        at(kFactoredWeight).elements.push_back(std::move(factored));
+      }
       const double weight = math::exp(one.score - top);
       sum += weight;
       for (std::size_t c = 0; c < shape_.value_dim; ++c) numerator[c] += weight * head.values[one.key * shape_.value_dim + c];

@@ -24,6 +24,10 @@ struct AttentionLandmarkRow {
 struct AttentionLandmarkHead {
   std::vector<double> keys;    // [rows, Dk]
   std::vector<double> values;  // [rows, Dv]
+  // Of quantised rows with one norm each, by row: what their centroids are multiplied by. Kernels often do so after the dot product. Empty:
+  // rows are not stored so.
+  std::vector<double> key_norms, value_norms;      // as they are stored
+  std::vector<double> key_factors, value_factors;  // norms by the root of the head size
 };
 
 struct AttentionLandmarkShape {
@@ -31,7 +35,8 @@ struct AttentionLandmarkShape {
   double scale = 1, softcap = 0;
 };
 
-// In this order: query, key, dot product, scaled score, score with cap and bias, value, weight, sum of weights, numerator, output.
+// In this order: query, key, norm and factor of a key, dot product without and with that factor, scaled score, score with cap, mask value,
+// score, value, norm and factor of a value, weight, weight with that factor, sum of weights, numerator, output.
 [[nodiscard]] Landmarks attention_landmarks(const AttentionLandmarkShape& shape, std::span<const AttentionLandmarkRow> rows,
                                             std::span<const AttentionLandmarkHead> heads);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "families/shared/attention_landmarks.h"
 #include "families/shared/cache_edit.h"
@@ -16,8 +17,11 @@ namespace {
 
 using oracles::DecodeShape;
 
-std::vector<double> decoded(const DecodeShape& shape, const fixtures::DecodeInputs& inputs, std::size_t head, std::size_t slots,
-                            bool of_keys) {
+struct Decoded {
+  std::vector<double> rows, norms, factors;  // without norms and factors if a row has several
+};
+
+Decoded decoded(const DecodeShape& shape, const fixtures::DecodeInputs& inputs, std::size_t head, std::size_t slots, bool of_keys) {
   const bool has_block_norms = inputs.norm_layout == oracles::NormLayout::one_per_block;
   constexpr std::size_t block = 256;
   const StoredSide side = {.heads = shape.kv_heads,
@@ -30,10 +34,15 @@ std::vector<double> decoded(const DecodeShape& shape, const fixtures::DecodeInpu
                            .codes = of_keys ? std::span<const std::uint8_t>(inputs.k_codes) : std::span<const std::uint8_t>(inputs.v_codes),
                            .norms = of_keys ? std::span<const float>(inputs.k_norms) : std::span<const float>(inputs.v_norms),
                            .other_norms = {}};
-  std::vector<double> rows(slots * shape.head_dim);
-  for (std::size_t slot = 0; slot < slots; ++slot)
-    decode_slot(side, CacheEdit{}, head, slot, std::span(rows).subspan(slot * shape.head_dim, shape.head_dim));
-  return rows;
+  Decoded made;
+  made.rows.resize(slots * shape.head_dim);
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    decode_slot(side, CacheEdit{}, head, slot, std::span(made.rows).subspan(slot * shape.head_dim, shape.head_dim));
+    if (side.norms_per_position != 1) continue;
+    made.norms.push_back(static_cast<double>(side.norms[head * side.capacity + slot]));
+    made.factors.push_back(made.norms.back() / side.divisor);
+  }
+  return made;
 }
 
 // Rotated if the kernel does that, and rounded to half, as the contract says.
@@ -64,8 +73,11 @@ LandmarksOf decode_landmarks(FormatOf format_of) {
     const fixtures::DecodeInputs inputs = decode_inputs(test_case, format, source);
     const std::size_t slots = std::min(shape.kv_capacity, std::max(inputs.filled_slots, shape.kv_len));
     std::vector<AttentionLandmarkHead> heads;
-    for (std::size_t head = 0; head < shape.kv_heads; ++head)
-      heads.push_back({decoded(shape, inputs, head, slots, true), decoded(shape, inputs, head, slots, false)});
+    for (std::size_t head = 0; head < shape.kv_heads; ++head) {
+      Decoded keys = decoded(shape, inputs, head, slots, true), values = decoded(shape, inputs, head, slots, false);
+      heads.push_back({std::move(keys.rows), std::move(values.rows), std::move(keys.norms), std::move(values.norms),
+                       std::move(keys.factors), std::move(values.factors)});
+    }
     std::vector<AttentionLandmarkRow> described;
     for (const std::size_t row : rows) {
       AttentionLandmarkRow one;

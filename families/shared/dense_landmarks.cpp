@@ -19,7 +19,8 @@ Landmarks dense_landmarks(const Case& test_case, const Source& source, std::span
         numbers.push_back(oracles::bfloat_value(stored[head * shape.head_rows * shape.head_dim + i]));
       return numbers;
     };
-    heads.push_back({part(inputs.k), part(inputs.v)});
+    heads.push_back(
+        {.keys = part(inputs.k), .values = part(inputs.v), .key_norms = {}, .value_norms = {}, .key_factors = {}, .value_factors = {}});
   }
   std::vector<AttentionLandmarkRow> described;
   for (const std::size_t row : rows) {

@@ -28,41 +28,51 @@ std::uint32_t most_suspect(const LineSuspicion& suspicion) {
   return line;
 }
 
-// In a tiny case many landmarks have few or equal values, and in a large one some number fits by chance.
 std::vector<const Observation*> most_telling(std::span<const Observation> failing) {
-  constexpr std::size_t tried = 3;
-  constexpr double best = 2e4;
+  constexpr std::size_t tried = 4;
   std::vector<const Observation*> ordered;
   for (const Observation& observation : failing) ordered.push_back(&observation);
-  order_by(ordered, [](const Observation* one) {
-    const double size = std::max(1.0, size_of(one->test_case));
-    return std::max(size / best, best / size);
-  });
+  order_by(ordered, [](const Observation* one) { return distance_from_telling(size_of(one->test_case)); });
   ordered.resize(std::min(ordered.size(), tried));
   return ordered;
 }
 
+// How much is known of where a kernel parts from right ones.
+double knowledge(const LandmarkFinding& found) { return (found.is_sure ? 2 : 0) + (found.has_factor ? 1 : 0) + found.confidence / 2; }
+
 }  // namespace
+
+double distance_from_telling(double size) {
+  constexpr double best = 8e3;
+  size = std::max(1.0, size);
+  return std::max(size / best, best / size);
+}
 
 Focus focus_on(Laboratory& laboratory, std::span<const Observation> failing) {
   Focus focus;
   const std::string file = laboratory.variant().source.string();
   const Source source(kernels::read_text(laboratory.variant().source), file);
+  std::vector<LandmarkFinding> findings;
   for (const Observation* observation : most_telling(failing)) {
-    const std::optional<LandmarkFinding> found = find_landmarks(laboratory, *observation);
-    if (!found) continue;
-    const Slices slices(source, found->executed);
-    const LineSuspicion suspicion = suspicion_of(slices, {.wrong = found->line,
-                                                          .also_wrong = found->also_wrong,
-                                                          .right = found->right,
-                                                          .right_loads = found->right_loads,
-                                                          .needed = found->needed,
-                                                          .executed = found->executed,
-                                                          .is_missing = found->is_missing,
-                                                          .is_load = found->is_load,
-                                                          .is_shared = found->is_shared,
-                                                          .is_place = found->is_place});
-    // The first case tells most; what the others say is tried later.
+    if (std::optional<LandmarkFinding> found = find_landmarks(laboratory, *observation)) findings.push_back(std::move(*found));
+  }
+  order_by(findings, [](const LandmarkFinding& found) { return -knowledge(found); });
+  for (const LandmarkFinding& found : findings) {
+    const Slices slices(source, found.executed);
+    const LineSuspicion suspicion = suspicion_of(slices, {.wrong = found.line,
+                                                          .also_wrong = found.also_wrong,
+                                                          .right = found.right,
+                                                          .right_loads = found.right_loads,
+                                                          .needed = found.needed,
+                                                          .executed = found.executed,
+                                                          .is_missing = found.is_missing,
+                                                          .is_inside = found.is_inside,
+                                                          .is_common = found.has_factor,
+                                                          .is_load = found.is_load,
+                                                          .is_shared = found.is_shared,
+                                                          .is_place = found.is_place,
+                                                          .is_start = found.is_start});
+    // The first tells most; what the others say is tried later.
     constexpr double later = 0.3;
     const bool is_first = focus.suspects.empty();
     for (const auto& [line, value] : suspicion.by_line) {
@@ -71,17 +81,13 @@ Focus focus_on(Laboratory& laboratory, std::span<const Observation> failing) {
     }
     if (!is_first) continue;
     focus.suspicion.fault = suspicion.fault;
-    focus.has_factor = found->has_factor;
+    focus.is_sure = found.is_sure;
     const std::uint32_t line = most_suspect(suspicion);
+    std::string why =
+        line == found.line || found.line == 0 ? found.sentence : fmt::format("line {} depends on it: {}", found.line, found.sentence);
+    if (!found.is_sure) why.insert(0, kPlaceToLook);
     if (line != 0)
-      focus.suspects.push_back({.file = file,
-                                .line = line,
-                                .why = line == found->line || found->line == 0
-                                           ? found->sentence
-                                           : fmt::format("line {} depends on it: {}", found->line, found->sentence),
-                                .is_elsewhere = false,
-                                .context = {},
-                                .repaired = {}});
+      focus.suspects.push_back({.file = file, .line = line, .why = std::move(why), .is_elsewhere = false, .context = {}, .repaired = {}});
   }
   return focus;
 }

@@ -13,8 +13,12 @@ namespace assay::harness {
 struct Focus {
   std::vector<Suspect> suspects;  // of focus_on(): at most one, the line that parts right from wrong; empty: nothing is known
   LineSuspicion suspicion;        // of all lines
-  bool has_factor = false;        // a usual factor explains all wrong values of the suspect
+  bool is_sure = false;           // whether what is said of the suspect is certain, though its line may depend on the wrong one
 };
+
+// How far a case is from one that tells most about landmarks, by size_of(): in a tiny case many have few or equal values, and in a large
+// one some number fits by chance. At least 1.
+[[nodiscard]] double distance_from_telling(double size);
 
 // Matches the landmarks of a few of these failing cases, in their order.
 [[nodiscard]] Focus focus_on(Laboratory& laboratory, std::span<const Observation> failing);

@@ -2,6 +2,9 @@
 #include "harness/triage/hunks.h"
 
 #include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "harness/compare/source_words.h"
@@ -100,6 +103,43 @@ std::optional<std::vector<Hunk>> hunks_between(std::string_view source, std::str
   return hunks;
 }
 
+std::string with_names_of(std::string_view source, const std::string& other) {
+  const std::vector<SourceWord> a = words_across_lines(source);
+  const std::vector<SourceWord> b = words_across_lines(other);
+  constexpr std::ptrdiff_t most_edits = 6000;
+  auto pairs = common_tokens(a, b, most_edits);
+  if (!pairs) return other;
+  pairs->emplace_back(a.size(), b.size());
+  std::set<std::string_view> names, others;
+  for (const SourceWord& word : a) names.insert(word.text);
+  for (const SourceWord& word : b) others.insert(word.text);
+  const auto is_name = [](std::string_view word) {
+    return word.front() == '_' || std::isalpha(static_cast<unsigned char>(word.front())) != 0;
+  };
+  std::map<std::string_view, std::set<std::string_view>> becomes, comes_from;
+  std::size_t in_a = 0, in_b = 0;
+  for (const auto& [next_a, next_b] : *pairs) {
+    for (std::size_t i = 0; next_a - in_a == next_b - in_b && i < next_a - in_a; ++i) {
+      const std::string_view own = a[in_a + i].text, its = b[in_b + i].text;
+      if (!is_name(own) || !is_name(its) || others.contains(own) || names.contains(its)) continue;
+      becomes[its].insert(own);
+      comes_from[own].insert(its);
+    }
+    in_a = next_a + 1;
+    in_b = next_b + 1;
+  }
+  std::string renamed;
+  std::size_t at = 0;
+  for (const SourceWord& word : b) {
+    const auto found = becomes.find(word.text);
+    if (found == becomes.end() || found->second.size() != 1 || comes_from[*found->second.begin()].size() != 1) continue;
+    renamed += other.substr(at, word.offset - at);
+    renamed += *found->second.begin();
+    at = word.offset + word.text.size();
+  }
+  return renamed += other.substr(at);
+}
+
 std::string undone(std::string_view source, const std::vector<Hunk>& hunks) {
   std::string result;
   std::size_t at = 0;
@@ -138,20 +178,38 @@ std::vector<Hunk> reduced(std::vector<Hunk> guilty, const Repairs& repairs, cons
   return guilty;
 }
 
-// One or two hunks that suffice; delta debugging finds a set of which all are needed, and another set may be smaller.
-std::vector<Hunk> smaller_set(const std::vector<Hunk>& hunks, std::size_t below, const Repairs& repairs) {
-  constexpr std::size_t few = 24;
-  constexpr std::size_t very_few = 8;
-  if (below > 1 && hunks.size() <= few) {
-    for (const Hunk& hunk : hunks) {
-      if (repairs({hunk})) return {hunk};
-    }
+// Calls `visit` with each choice of `count` of the hunks, until it returns true; returns whether it did.
+bool any_choice(const std::vector<Hunk>& hunks, std::size_t count, std::vector<Hunk>& chosen, std::size_t from,
+                const std::function<bool(const std::vector<Hunk>&)>& visit) {
+  if (count == 0) return visit(chosen);
+  for (std::size_t i = from; i + count <= hunks.size(); ++i) {
+    chosen.push_back(hunks[i]);
+    if (any_choice(hunks, count - 1, chosen, i + 1, visit)) return true;
+    chosen.pop_back();
   }
-  if (below <= 2 || hunks.size() > very_few) return {};
-  for (std::size_t i = 0; i < hunks.size(); ++i) {
-    for (std::size_t j = i + 1; j < hunks.size(); ++j) {
-      if (repairs({hunks[i], hunks[j]})) return {hunks[i], hunks[j]};
-    }
+  return false;
+}
+
+// The smallest set, if it has fewer hunks than `guilty`; delta debugging finds a set of which all are needed, and another may be smaller.
+// A hunk without which undoing all others is not enough is in every set, so only the rest is chosen.
+std::vector<Hunk> smaller_set(const std::vector<Hunk>& hunks, const std::vector<Hunk>& guilty, const Repairs& repairs,
+                              const std::function<bool()>& may_go_on) {
+  std::vector<Hunk> needed, rest;
+  for (const Hunk& hunk : hunks) {
+    const auto is_it = [&](const Hunk& other) { return other.begin == hunk.begin && other.end == hunk.end; };
+    std::vector<Hunk> others = hunks;
+    std::erase_if(others, is_it);
+    (std::ranges::any_of(guilty, is_it) && !others.empty() && !repairs(others) ? needed : rest).push_back(hunk);
+  }
+  for (std::size_t more = needed.empty() ? 1 : 0; needed.size() + more < guilty.size() && may_go_on(); ++more) {
+    std::vector<Hunk> chosen, found;
+    const bool is_found = any_choice(rest, more, chosen, 0, [&](const std::vector<Hunk>& some) {
+      found = needed;
+      found.insert(found.end(), some.begin(), some.end());
+      std::ranges::sort(found, {}, &Hunk::begin);
+      return !may_go_on() || repairs(found);
+    });
+    if (is_found && may_go_on()) return found;
   }
   return {};
 }
@@ -160,11 +218,16 @@ std::vector<Hunk> smaller_set(const std::vector<Hunk>& hunks, std::size_t below,
 
 std::vector<Hunk> blame(std::string_view source, const std::vector<Hunk>& hunks, const std::function<bool(const std::string&)>& is_right,
                         const std::function<bool()>& may_go_on) {
-  const Repairs repairs = [&](const std::vector<Hunk>& some) { return may_go_on() && is_right(undone(source, some)); };
+  bool is_over = false;  // each call of may_go_on() may count as a try
+  const Repairs repairs = [&](const std::vector<Hunk>& some) {
+    is_over = is_over || !may_go_on();
+    return !is_over && is_right(undone(source, some));
+  };
+  const auto goes_on = [&] { return !is_over; };
   if (hunks.empty() || !repairs(hunks)) return {};
-  std::vector<Hunk> guilty = reduced(hunks, repairs, may_go_on);
-  if (guilty.size() == 1 || guilty.size() == hunks.size()) return guilty;
-  std::vector<Hunk> smaller = smaller_set(hunks, guilty.size(), repairs);
+  std::vector<Hunk> guilty = reduced(hunks, repairs, goes_on);
+  if (guilty.size() == 1) return guilty;
+  std::vector<Hunk> smaller = smaller_set(hunks, guilty, repairs, goes_on);
   return smaller.empty() ? guilty : smaller;
 }
 

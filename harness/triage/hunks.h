@@ -25,6 +25,10 @@ struct Hunk {
 // comes from the other.
 [[nodiscard]] std::optional<std::vector<Hunk>> hunks_between(std::string_view source, std::string_view other, bool related = false);
 
+// The other source with the names of this one, where names are all that differs: a name that the source does not have stands for one that
+// the other does not have.
+[[nodiscard]] std::string with_names_of(std::string_view source, const std::string& other);
+
 // The source with these hunks replaced by the other source's text. Hunks as returned by hunks_between().
 [[nodiscard]] std::string undone(std::string_view source, const std::vector<Hunk>& hunks);
 
@@ -32,8 +36,8 @@ struct Hunk {
 [[nodiscard]] std::vector<std::vector<Hunk>> by_lines(const std::vector<Hunk>& hunks);
 
 // A small set of hunks whose undoing makes `is_right` true, from which none can be left out; empty if undoing all of them does not, or if
-// `may_go_on` is false before that is known. Sets of one and of two hunks are all tried if there are few hunks, so that no smaller set is
-// overlooked. `may_go_on` is asked before each further try.
+// `may_go_on` is false before that is known. If more undone never breaks what less repairs, there is no smaller set, unless `may_go_on`
+// became false. It is asked before each further try.
 [[nodiscard]] std::vector<Hunk> blame(std::string_view source, const std::vector<Hunk>& hunks,
                                       const std::function<bool(const std::string&)>& is_right, const std::function<bool()>& may_go_on);
 

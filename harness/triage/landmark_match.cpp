@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "harness/triage/ordered.h"
 
@@ -41,7 +42,9 @@ MatchedLandmark LandmarkMatch::match(const Landmark& landmark) const {
     if (elements.empty()) continue;
     ++rows;
     constexpr std::size_t many = 6;
-    matched.is_strong = matched.is_strong || elements.size() >= many;
+    std::set<float> different;
+    for (const LandmarkElement* element : elements) different.insert(static_cast<float>(element->values.front()));
+    matched.is_strong = matched.is_strong || different.size() >= many;
     bool is_reached = false, is_full = false;
     for (std::size_t place = 0; place < numbers_[row].size(); ++place) {
       const HeldElements coverage = best_cover(numbers_[row][place], elements, landmark, sightings_.places()[place], tolerance_);

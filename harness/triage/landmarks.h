@@ -25,10 +25,13 @@ struct LandmarkFinding {
   std::uint32_t line = 0;  // 0: no line holds a part of the landmark; the fault is behind the `right` lines
   std::string sentence;    // "the score of key 5 is 0.731, expected 0.524; those of keys 0..4 are right"
   double confidence = 0;   // 0 .. 1: how well the line is known
+  bool is_sure = false;    // whether what is said of the line, or of the values between the right lines and the wrong one, is certain
   std::string_view landmark;
-  bool has_factor = false;  // a usual factor explains all wrong values of the line
+  bool has_factor = false;  // a factor explains all wrong values of the line
+  bool is_start = false;    // a maximum has the same wrong value whatever the scores are: the one with which it started
   // Whether values are missing rather than wrong: conditions around the line decide, not what it computes.
   bool is_missing = false;
+  bool is_inside = false;  // they are missing between others: no loop ends too early
   // Whether whole rows of an input, or the output, are in a wrong place.
   bool is_place = false;
   bool is_load = false;                   // whether pointers and indices of the line are wrong, and not what it computes

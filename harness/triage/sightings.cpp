@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -39,7 +40,7 @@ bool is_held(const std::vector<double>& numbers, const LandmarkElement& element,
   constexpr double floor = 0.1;
   return std::ranges::any_of(element.values, [&](double value) {
     const double wanted = value * factor;
-    return holds(numbers, wanted, tolerance * (std::abs(wanted) + floor * size * std::abs(factor)));
+    return holds(numbers, wanted, tolerance * element.coarseness * (std::abs(wanted) + floor * size * std::abs(factor)));
   });
 }
 
@@ -150,10 +151,9 @@ Sightings::Sightings(const metal::ValueTrace& trace, const std::string& file) {
       const TracedOperation& operation = trace.operations[value.operation];
       if (operation.type == TracedOperation::Type::integer || operation.place.line == 0) continue;
       const double number = metal::number_of(value, operation.type);
-      if (!std::isfinite(number)) continue;
       const std::size_t place = place_of(thread.dispatch, operation);
       if (group.numbers.size() <= place) group.numbers.resize(place + 1);
-      group.numbers[place].push_back(number);
+      if (std::isfinite(number)) group.numbers[place].push_back(number);
     }
   }
   for (Group& group : groups_) {
@@ -163,7 +163,8 @@ Sightings::Sightings(const metal::ValueTrace& trace, const std::string& file) {
 }
 
 void Sightings::mark_inputs(const std::vector<double>& inputs) {
-  for (std::size_t place = 0; place < places_.size(); ++place) {
+  const std::size_t count = places_.size();
+  for (std::size_t place = 0; place < count; ++place) {
     std::size_t all = 0, known = 0;
     for (const Group& group : groups_) {
       all += group.numbers[place].size();
@@ -172,6 +173,18 @@ void Sightings::mark_inputs(const std::vector<double>& inputs) {
     }
     // Of 20 numbers, 19.
     places_[place].is_input = all != 0 && 20 * known >= 19 * all;
+    if (places_[place].is_input && known < all) add_rest(place, inputs);
+  }
+}
+
+void Sightings::add_rest(std::size_t place, const std::vector<double>& inputs) {
+  places_.push_back(places_[place]);
+  places_.back().is_input = false;
+  for (Group& group : groups_) {
+    std::vector<double> rest;
+    std::ranges::copy_if(group.numbers[place], std::back_inserter(rest),
+                         [&](double number) { return number != 0 && !std::ranges::binary_search(inputs, number); });
+    group.numbers.push_back(std::move(rest));
   }
 }
 

@@ -30,13 +30,16 @@ class Sightings {
   Sightings(const metal::ValueTrace& trace, const std::string& file);
 
   [[nodiscard]] const std::vector<SightedPlace>& places() const { return places_; }
-  // Marks places that hold nothing but these numbers, which are sorted.
+  // Marks places that hold hardly anything but these numbers, which are sorted. What they hold besides gets a place of its own: a line may
+  // read inputs and combine over threads what it computes from them.
   void mark_inputs(const std::vector<double>& inputs);
   // Numbers of the threadgroups that hold at least nine tenths of the row's values of this landmark, and of dispatches in which no
   // threadgroup does. Of all threadgroups, if none does anywhere.
   [[nodiscard]] SightedNumbers numbers_for(const families::Landmark& landmark, std::size_t row, double tolerance) const;
 
  private:
+  void add_rest(std::size_t place, const std::vector<double>& inputs);
+
   struct Group {
     std::uint32_t dispatch = 0;
     SightedNumbers numbers;  // by place; empty where the group holds nothing

@@ -13,6 +13,9 @@ namespace assay::harness {
 Slices::Slices(const Source& source, std::span<const std::uint32_t> executed) {
   for (const SourcePiece& piece : source.pieces()) {
     if (!piece.is_macro) StatementReader(source, piece, *this).read();
+    for (const SourceToken& token : piece.tokens) {
+      if (token.is("=")) assigning_.insert(source.place(token.offset).line);
+    }
   }
   leave_out_unused(executed);
   connect();
@@ -83,6 +86,18 @@ void Slices::connect() {
       }
     }
   }
+}
+
+bool Slices::is_start(std::uint32_t line) const {
+  if (!assigning_.contains(line)) return false;
+  return std::ranges::any_of(statements_, [&](const Statement& statement) {
+    if (line < statement.first_line || statement.last_line < line || statement.is_loop || !statement.uses.empty()) return false;
+    return std::ranges::any_of(statements_, [&](const Statement& other) {
+      return &other != &statement && other.controls.size() > statement.controls.size() &&
+             std::ranges::any_of(statement.defines,
+                                 [&](std::size_t variable) { return std::ranges::find(other.defines, variable) != other.defines.end(); });
+    });
+  });
 }
 
 bool Slices::is_loop(std::uint32_t line) const {
@@ -239,8 +254,11 @@ LineSuspicion suspicion_of(const Slices& slices, const Dice& dice) {
     constexpr double itself = 0.55, far = 4, near = 2, constants = 0.3;
     const bool is_user = (dice.is_place || dice.is_shared || dice.is_missing) && line == wrong[0];
     // If no value is missing, loops are right.
-    const bool is_fixed = slices.is_global(line) || (!dice.is_missing && slices.is_loop(line));
-    const double own = is_user ? itself : is_fixed ? constants : 1.0;
+    const bool is_fixed = slices.is_global(line) || ((!dice.is_missing || dice.is_inside) && slices.is_loop(line));
+    const bool is_symptom =
+        dice.is_common && !dice.also_wrong.empty() && (line == wrong[0] || std::ranges::count(dice.also_wrong, line) != 0);
+    constexpr double start = 6;
+    const double own = is_user ? itself : is_fixed || is_symptom ? constants : dice.is_start && slices.is_start(line) ? start : 1.0;
     add(line, own * weight * (is_known ? exonerated : 1.0) / (1 + distance / (dice.is_place ? far : near)));
   }
   if (dice.wrong == 0) {

@@ -44,6 +44,8 @@ class Slices {
   [[nodiscard]] std::map<std::uint32_t, double> ahead(std::span<const std::uint32_t> lines, const SliceCosts& costs) const;
   // Whether a line is outside of all functions.
   [[nodiscard]] bool is_global(std::uint32_t line) const;
+  // Whether it gives a constant to a variable that a loop or a condition changes.
+  [[nodiscard]] bool is_start(std::uint32_t line) const;
   // Whether it is the head of a loop.
   [[nodiscard]] bool is_loop(std::uint32_t line) const;
   // Arrays, and buffers by the names of their parameters, that are accessed on a line.
@@ -97,6 +99,7 @@ class Slices {
   [[nodiscard]] std::string_view root_of(std::size_t variable) const;
   std::vector<Variable> variables_;
   std::set<std::string_view> threadgroup_;          // names
+  std::set<std::uint32_t> assigning_;               // lines with a `=`
   std::vector<std::string_view> functions_ = {""};  // names
   Edges behind_, ahead_;
 };
@@ -121,9 +124,12 @@ struct Dice {
   std::vector<std::vector<std::uint32_t>> needed;  // the wrong value is computed from one line of each
   std::vector<std::uint32_t> executed;
   bool is_missing = false;  // conditions around the wrong line count more than its values
+  bool is_inside = false;   // of these, not the limits of loops
+  bool is_common = false;   // the wrong lines are wrong by one factor, so the cause is in front of them
   bool is_load = false;     // the wrong line reads an input: its places are wrong
   bool is_shared = false;   // the wrong line also holds right values
   bool is_place = false;    // what its indices and pointers depend on counts more than the line
+  bool is_start = false;    // constants that variables start with count more than what is computed
 };
 [[nodiscard]] LineSuspicion suspicion_of(const Slices& slices, const Dice& dice);
 

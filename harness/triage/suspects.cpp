@@ -69,7 +69,8 @@ std::vector<Relative> relatives_of(const std::string& text, const kernels::Varia
   const auto add = [&](std::vector<Relative>& to, const fs::path& file, bool is_given) {
     std::error_code ignored;
     if (fs::equivalent(file, variant.source, ignored)) return;
-    auto hunks = hunks_between(text, kernels::read_text(file), is_given);
+    const std::string other = kernels::read_text(file);
+    auto hunks = hunks_between(text, is_given ? with_names_of(text, other) : other, is_given);
     if (hunks && !hunks->empty()) to.push_back({file, std::move(*hunks), is_given});
   };
   for (const fs::path& file : options.against) add(given, file, true);
@@ -211,8 +212,8 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
     add(line.rounding.place, fmt::format("the rounding in this line changes the output by {:.3g} times its bound", line.contribution));
     break;
   }
-  if (explanation.birth && (explanation.birth->is_overflow || !is_wrong_unrounded))
-    add(explanation.birth->place, explanation.birth->message);
+  const bool is_rounded_wrong = !is_wrong_unrounded && finding.minimal.judgement.above_bound > 0;
+  if (explanation.birth && (explanation.birth->is_overflow || is_rounded_wrong)) add(explanation.birth->place, explanation.birth->message);
   return suspects;
 }
 

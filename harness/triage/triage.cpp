@@ -23,6 +23,7 @@
 #include "harness/triage/repaired_class.h"
 #include "harness/triage/subject_lines.h"
 #include "harness/triage/suspects.h"
+#include "harness/triage/telling_cases.h"
 #include "harness/triage/wrong_table.h"
 
 namespace assay::harness {
@@ -30,12 +31,6 @@ namespace {
 
 // A known mistake that explains so much of an error is the cause.
 constexpr double kSure = 0.95;
-
-// The class that explains all of these cases to the last element; empty if there is none.
-std::string_view class_of(std::span<const Observation> failing, const Laboratory& laboratory) {
-  const std::vector<Fit> fits = fits_of(failing, {}, laboratory.shelf());
-  return fits.empty() || fits.front().exact < 1.0 ? std::string_view() : fits.front().kind;
-}
 
 // A kernel may make several mistakes, and the smallest failing case may show another one than the given case.
 void keep_symptom(Laboratory& laboratory, Finding& finding) {
@@ -203,12 +198,12 @@ bool focus_on_subject(const Laboratory& laboratory, const Classification& classi
   suspect_subject(lines, source.line_count(), classification.goodness >= kSure, focus.suspicion);
   const SubjectLine& found = lines.at(line);
   const std::string meaning = found.meaning.empty() ? std::string() : fmt::format(" (the launch gives it `{}`)", found.meaning);
-  // Landmarks that name the factor say more than a class does.
+  // What landmarks say for certain says more than a class does.
   focus.suspects.insert(
-      focus.has_factor ? focus.suspects.end() : focus.suspects.begin(),
+      focus.is_sure ? focus.suspects.end() : focus.suspects.begin(),
       {.file = file,
        .line = line,
-       .why = fmt::format("a place to look: a mistake of this class is about `{}`{}, with which this line computes", found.name, meaning),
+       .why = fmt::format("{}a mistake of this class is about `{}`{}, with which this line computes", kPlaceToLook, found.name, meaning),
        .is_elsewhere = false,
        .context = {},
        .repaired = {}});
@@ -238,7 +233,8 @@ bool is_race(const metal::Hazard& hazard) {
   return hazard.kind == threadgroup_race || hazard.kind == unfenced_barrier;
 }
 
-// Fills the suspects, the most likely first, and returns the repaired source, if there is one.
+// Fills the suspects, the most likely first, and returns the repaired source, if there is one. Long because each search depends on what the
+// ones before it found.
 std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& nearby, std::span<const Verdict> left,
                        const TriageOptions& options, const Evidence& evidence, std::chrono::duration<double> budget) {
   constexpr std::size_t more = 3;
@@ -262,13 +258,19 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   if (!options.is_fast && has_table) blamed = blame_wrong_tables(laboratory, evidence.faults, given);
   const bool is_of_table = !blamed.suspects.empty();
   if (!options.is_fast && !is_of_table) blamed = blame_confirmed_differences(laboratory, must_pass, given, options);
-  // Where rounding is the larger part of the error, no landmark is wrong but by rounding.
-  const bool is_rounding = evidence.rounding && evidence.logic && *evidence.rounding > *evidence.logic;
-  // The given and the smallest case; others may fail for another reason.
-  constexpr std::size_t looked_at = 2;
-  if (blamed.suspects.empty() && !is_rounding)
-    focus = focus_on(laboratory, std::span(nearby.failing).first(std::min(looked_at, nearby.failing.size())));
-  if (blamed.suspects.empty() && !is_rounding) knows_subject = focus_on_subject(laboratory, finding.classification, focus);
+  // Where rounding is the larger part of the error, no landmark is wrong but by rounding, unless a known mistake explains all of it.
+  const bool is_explained =
+      finding.classification.goodness >= kSure && std::holds_alternative<decided::BestFit>(finding.classification.decided);
+  const bool is_rounding = evidence.rounding && evidence.logic && *evidence.rounding > *evidence.logic && !is_explained;
+  if (blamed.suspects.empty() && !is_rounding) {
+    const Telling cases = telling(laboratory, finding, nearby, left);
+    focus = focus_on(laboratory, cases.alike);
+    if (!focus.is_sure) {
+      Focus other = focus_on(laboratory, cases.others);
+      if (other.is_sure) focus = std::move(other);
+    }
+    knows_subject = focus_on_subject(laboratory, finding.classification, focus);
+  }
   const auto race = std::ranges::find_if(finding.hazards, is_race);
   if (!options.is_fast && blamed.suspects.empty() && race != finding.hazards.end())
     blamed = blame_missing_barrier(laboratory, *race, std::span(&finding.minimal.test_case, 1), given);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/execute/explain.h"
@@ -17,6 +18,9 @@
 #include "harness/triage/laboratory.h"
 
 namespace assay::harness {
+
+// Begins Suspect::why of a line that only may be the cause: no title names it.
+inline constexpr std::string_view kPlaceToLook = "a place to look: ";
 
 // The line that probably causes the failure.
 struct Suspect {

@@ -11,6 +11,7 @@
 #include "reports/github.h"
 #include "reports/junit.h"
 #include "reports/sarif.h"
+#include "reports/triage_record.h"
 #include "tests/support/json_schema.h"
 #include "tests/unit/report_runs.h"
 
@@ -33,6 +34,13 @@ harness::FindingRecord some_cause(const std::string& case_name) {
   cause.suspects = {{"kernel.metal", 31, "an edit here repairs it", ""}, {"kernel.metal", 40, "and here", ""}};
   cause.diff = "--- a\n+++ b\n";
   return cause;
+}
+
+TEST(Headline, ALineThatOnlyMayBeTheCauseIsNotInTheTitle) {
+  harness::FindingRecord cause = some_cause("fwht_v1/b");
+  EXPECT_EQ(headline_of(cause), "wrong-sign: the sign of odd elements is lost (kernel.metal:31)");
+  cause.suspects[0].why = std::string(harness::kPlaceToLook) + "it computes with signs";
+  EXPECT_EQ(headline_of(cause), "wrong-sign: the sign of odd elements is lost");
 }
 
 // some_run() with sources: of fwht_v1 in the repository, of tq4_v1 elsewhere.

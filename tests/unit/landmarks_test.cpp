@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -138,6 +139,65 @@ TEST(Landmarks, AWrongValueIsNamedWithItsExpectation) {
   EXPECT_EQ(found->line, 20U);
   EXPECT_THAT(found->sentence, HasSubstr("score"));
   EXPECT_THAT(found->right_loads, ElementsAre(10U));
+}
+
+TEST(Landmarks, AnyFactorOfAllValuesIsNamed) {
+  const auto found = Trace().hold(10, kInputs, TracedOperation::Kind::move).hold(20, times(kScores, 0.7071)).match(three_landmarks());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->line, 20U);
+  EXPECT_TRUE(found->has_factor && found->is_sure);
+  EXPECT_THAT(found->sentence, HasSubstr("0.7071 = 1/sqrt(2) times what they should be"));
+}
+
+TEST(Landmarks, ExponentialsLessAWrongMaximumNameBoth) {
+  Landmarks landmarks = three_landmarks();
+  landmarks.list[1].maxima = {-1.5};
+  const auto found = Trace().hold(10, kInputs, TracedOperation::Kind::move).hold(20, times(kScores, std::exp(-1.5))).match(landmarks);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->line, 20U);
+  EXPECT_TRUE(found->is_start);
+  EXPECT_THAT(found->sentence, HasSubstr("for a maximum of 0, but the highest score is -1.5"));
+}
+
+TEST(Landmarks, WithoutAFactorTheMistakeIsBehindTheRightLines) {
+  const auto found = Trace().hold(10, kInputs, TracedOperation::Kind::move).hold(20, numbers(0.3, 0.01)).match(three_landmarks());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->landmark, "score");
+  EXPECT_EQ(found->line, 0U);
+  EXPECT_TRUE(found->is_sure);
+  EXPECT_THAT(found->needed, ElementsAre(ElementsAre(10U)));
+}
+
+TEST(Landmarks, ALineThatReadsInputsMayAlsoComputeFromThem) {
+  std::vector<double> both = numbers(100, 1);
+  Landmarks landmarks = three_landmarks();
+  for (std::size_t i = 0; i < 400; ++i) {
+    LandmarkElement other;
+    other.values = {1000.0 + static_cast<double>(i)};
+    landmarks.list[0].others.push_back(other);
+    both.push_back(other.values.front());
+  }
+  both.insert(both.end(), kInputs.begin(), kInputs.end());
+  both.insert(both.end(), kScores.begin(), kScores.end());
+  both.erase(both.begin(), both.begin() + static_cast<std::ptrdiff_t>(kKeys));
+  const auto found = Trace().hold(10, both, TracedOperation::Kind::move).match(landmarks);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->landmark, "output") << found->sentence;
+}
+
+TEST(Landmarks, OneInputReadInPlaceOfTheOtherIsNamed) {
+  Landmarks landmarks = three_landmarks();
+  landmarks.list[2].is_loaded = true;
+  landmarks.list[2].needs.clear();
+  for (LandmarkElement& element : landmarks.list[0].elements) element.values = {static_cast<double>(static_cast<float>(element.values[0]))};
+  const auto found = Trace()
+                         .hold(10, kInputs, TracedOperation::Kind::move)
+                         .hold(20, kScores)
+                         .hold(30, kInputs, TracedOperation::Kind::move)
+                         .match(landmarks);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->line, 30U);
+  EXPECT_THAT(found->sentence, HasSubstr("this line reads inputs, and no line reads the outputs"));
 }
 
 TEST(Landmarks, LinesOfOtherFilesAndCutRowsSayNothing) {

@@ -72,6 +72,25 @@ TEST_F(SlicesTest, OnlyPointersAndIndicesDecideWhereALineReads) {
   EXPECT_FALSE(places.contains(kCall));
 }
 
+TEST_F(SlicesTest, WhereAMaximumIsWrongFromItsStartTheConstantIsMostSuspect) {
+  EXPECT_TRUE(slices_.is_start(kSum));
+  EXPECT_FALSE(slices_.is_start(kLoop) || slices_.is_start(kAdd) || slices_.is_start(kHead));
+  Dice dice;
+  dice.wrong = kStore;
+  dice.is_start = true;
+  const LineSuspicion suspicion = suspicion_of(slices_, dice);
+  EXPECT_EQ(std::ranges::max_element(suspicion.by_line, {}, [](const auto& one) { return one.second; })->first, +kSum);
+}
+
+TEST_F(SlicesTest, LinesThatAreWrongByOneFactorAreNotTheCause) {
+  Dice dice;
+  dice.wrong = kLoad;
+  dice.also_wrong = {kCall};
+  dice.is_common = true;
+  const LineSuspicion suspicion = suspicion_of(slices_, dice);
+  EXPECT_LT(suspicion.of(kLoad), suspicion.of(kRow));
+}
+
 TEST_F(SlicesTest, WhatRightLinesDependOnIsLessSuspect) {
   Dice dice;
   dice.wrong = kLoad;

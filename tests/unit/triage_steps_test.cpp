@@ -1,4 +1,5 @@
 // The steps of triage that need no kernel: differences of sources, ranges, fits, smaller cases.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -76,6 +77,35 @@ TEST(TriageHunks, ASmallerSetIsNotOverlooked) {
   const auto guilty = harness::blame(wrong, *hunks, all, [] { return true; });
   ASSERT_THAT(guilty, SizeIs(1));
   EXPECT_EQ(guilty.front().other, "8");
+}
+
+TEST(Hunks, TheSmallestSetIsFoundAmongHarmlessDifferences) {
+  std::string wrong, right;
+  for (int i = 0; i < 12; ++i) {
+    wrong += fmt::format("a{0} = {0};\n", i);
+    right += fmt::format("a{0} = {0} + 1;\n", i);
+  }
+  const auto hunks = harness::hunks_between(wrong, right, true);
+  ASSERT_TRUE(hunks);
+  ASSERT_EQ(hunks->size(), 12U);
+  const auto has = [](std::string text, int i) {
+    std::erase(text, ' ');
+    return text.find(fmt::format("a{0}={0}+1;", i)) != std::string::npos;
+  };
+  // Three are needed, or five others.
+  const auto is_right = [&](const std::string& text) {
+    const bool are_five = has(text, 0) && has(text, 1) && has(text, 2) && has(text, 3) && has(text, 4);
+    return has(text, 6) && (are_five || (has(text, 9) && has(text, 10)));
+  };
+  const auto guilty = harness::blame(wrong, *hunks, is_right, [] { return true; });
+  EXPECT_EQ(guilty.size(), 3U);
+}
+
+TEST(Hunks, NamesAloneAreNoDifference) {
+  const std::string own = "float all = 0; all += weight * w2; f(all);";
+  EXPECT_EQ(harness::with_names_of(own, "float sum = 0; sum += weight * w1; f(sum);"), "float all = 0; all += weight * w2; f(all);");
+  // `b` is a name of both: it is not renamed.
+  EXPECT_EQ(harness::with_names_of("a = b; c = b;", "a = b; b = b;"), "a = b; b = b;");
 }
 
 TEST(TriageHunks, StrangersAreNotCompared) { EXPECT_FALSE(harness::hunks_between("a b c d e f g", "h i j k l m n o p q r s t")); }
