@@ -65,14 +65,11 @@ std::string block(const Surface& surface, const SurfaceRow& row, int size, std::
   return text + "}\n";
 }
 
-// Of vectors, which share their code, each row has one size, by turn. ASSAY_TEST_SURFACE=1 (conformance.whole_surface) has all: clang takes
-// minutes for them.
+// Each row has one size, by turn, and another turn for other types. ASSAY_TEST_SURFACE=1 (conformance.whole_surface) has all sizes: clang
+// takes minutes for them.
 std::vector<int> sizes_of(const Surface& surface, std::size_t row) {
   if (std::getenv("ASSAY_TEST_SURFACE") != nullptr) return surface.sizes;
-  std::vector<int> sizes, vectors;
-  for (const int size : surface.sizes) (size == 1 ? sizes : vectors).push_back(size);
-  if (!vectors.empty()) sizes.push_back(vectors[row % vectors.size()]);
-  return sizes;
+  return {surface.sizes[(row + surface.type.size()) % surface.sizes.size()]};
 }
 
 std::string source_of(const Surface& surface, std::size_t& slots) {
