@@ -170,7 +170,8 @@ TEST(Surface, AWrongExpectationIsReported) {
   testing::TestPartResultArray results;
   {
     const testing::ScopedFakeTestPartResultReporter reporter(testing::ScopedFakeTestPartResultReporter::INTERCEPT_ALL_THREADS, &results);
-    check_surface({"int", {{"max(x, y)", "", [](const Values& v) { return v[0]; }}}, {{1, 2}, {4, 3}}});
+    check_surface(
+        {.type = "int", .rows = {{"max(x, y)", "", [](const Values& v) { return v[0]; }}}, .values = {{1, 2}, {4, 3}}, .sizes = {1}});
   }
   ASSERT_GT(results.size(), 0);
   EXPECT_NE(std::string(results.GetTestPartResult(0).message()).find("max(x, y) of int, component 0 at thread 0"), std::string::npos)
