@@ -17,6 +17,7 @@
 #include "base/process.h"
 #include "base/run_time_file.h"
 #include "base/text.h"
+#include "metal/compile/error_lines.h"
 #include "metal/compile/messages.h"
 #include "metal/compile/temporary_file.h"
 #include "metal/errors.h"
@@ -244,7 +245,7 @@ void Compiler::run_clang(std::vector<std::string> command, std::string_view sour
                                    result.exit_code - 128, result.errors));
   if (result.exit_code == 0) return;
   const std::string errors = explain_errors(result.errors);
-  keep_text(name + ".errors", errors);
+  if (are_about_sources(result.errors)) keep_text(name + ".errors", errors);
   throw CompileError(errors);
 }
 

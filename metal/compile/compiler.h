@@ -84,7 +84,7 @@ class Compiler {
   // Our headers, precompiled: `header` of the folder shader/, with these options. `emit` is the option that keeps the driver from going on.
   [[nodiscard]] std::filesystem::path prelude(const std::vector<std::string>& flags, std::string_view header, std::string_view emit) const;
   // Runs clang on a translated source, with options that begin with those of the language. Throws CompileError, whose text becomes
-  // the entry `name`.errors of the cache.
+  // the entry `name`.errors of the cache if it is about the source.
   void run_clang(std::vector<std::string> command, std::string_view source, std::string_view function, const std::string& name,
                  const std::filesystem::path& output) const;
   // Throws the CompileError that run_clang() kept under this name, if there is one.

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "metal/compile/compiler.h"
+#include "metal/compile/error_lines.h"
 #include "metal/compile/messages.h"
 #include "metal/compile/temporary_file.h"
 
@@ -109,7 +110,8 @@ std::vector<Complaint> Compiler::complaints(std::string_view source) const {
   const auto run = run_tool(command, cache_only(), kExamining, cache_.directory());
   std::string errors = run.errors;
   replace_all(errors, input.path().string(), kSource);
-  if (!run.is_cut && !run.is_late && (run.exit_code == 0 || run.exit_code == 1)) keep_text(entry, errors + "\n");  // an entry has contents
+  const bool is_answer = run.exit_code == 0 || (run.exit_code == 1 && are_about_sources(errors));
+  if (is_answer && !run.is_cut && !run.is_late) keep_text(entry, errors + "\n");  // an entry has contents
   return complaints_in(errors);
 }
 

@@ -20,6 +20,17 @@ std::vector<ErrorLine> error_lines(std::string_view errors) {
   return found;
 }
 
+bool are_about_sources(std::string_view messages) {
+  bool any = false;
+  for (const std::string_view line : base::lines_of(messages)) {
+    if (line.starts_with(' ')) continue;  // a quoted line of the source
+    if (line.starts_with("error: ") || line.starts_with("fatal error: ") || line.starts_with("clang") || line.starts_with("LLVM ERROR"))
+      return false;
+    any = any || line.find("error: ") != std::string_view::npos;
+  }
+  return any;
+}
+
 bool is_beyond_repair(std::string_view text) {
   return text.starts_with("use of undeclared identifier") || text.starts_with("unknown type name") || text.starts_with("expected ");
 }

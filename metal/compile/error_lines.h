@@ -16,6 +16,10 @@ struct ErrorLine {
 // The views refer to `errors`, which is what explain_errors() (messages.h) returned. Notes and quoted lines are left out.
 [[nodiscard]] std::vector<ErrorLine> error_lines(std::string_view errors);
 
+// Whether all of clang's errors are about places in sources, so that it would give them again. Others are about its machine: a file that is
+// gone, a disk that is full. `messages` are clang's own.
+[[nodiscard]] bool are_about_sources(std::string_view messages);
+
 // Whether neither another rendering nor a repair can be what such an error lacks: a name that nothing declares, or text that is no program.
 [[nodiscard]] bool is_beyond_repair(std::string_view text);
 

@@ -23,6 +23,17 @@ TEST(ErrorLines, HavePlacesAndLeaveOutNotesAndQuotedLines) {
   EXPECT_EQ(lines[1].whole, "h.h:5: error: expected ';'");
 }
 
+// What fails for lack of a file or of space would compile later.
+TEST(ErrorLines, OnlyErrorsAboutSourcesWouldBeGivenAgain) {
+  EXPECT_TRUE(are_about_sources("a.metal:3: error: unknown type name 'flat'\n    3 | flat x; // error: y\n1 error generated.\n"));
+  EXPECT_TRUE(are_about_sources("<source>:3:7:{3:1-3:2}: fatal error: too many errors emitted, stopping now\n"));
+  for (const std::string_view text :
+       {"", "1 error generated.\n", "fatal error: PCH file '/c/x.pch' not found: module file not found\n",
+        "a.metal:3: error: x\nLLVM ERROR: IO failure on output stream: No space left on device\n",
+        "clang++-19: error: unable to execute command\n", "error: unable to open output file 'x.o': 'No space left on device'\n"})
+    EXPECT_FALSE(are_about_sources(text)) << text;
+}
+
 TEST(ErrorLines, ConversionsAndAddressSpacesMayBeMended) {
   for (const std::string_view text : {"use of undeclared identifier 'x'", "unknown type name 'flat'", "expected ';' after expression"})
     EXPECT_TRUE(is_beyond_repair(text)) << text;
