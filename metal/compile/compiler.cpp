@@ -127,6 +127,7 @@ std::vector<std::string> Compiler::common_flags() const {
           "-fdeclspec",
           "-fsigned-char",
           "-cl-single-precision-constant",
+          "-fno-slp-vectorize",  // finds nothing in kernels that pays for the search
           "-fno-finite-loops",  // keeps endless loops, so that they are detected
           "-fno-strict-float-cast-overflow",
           "-fwrapv",  // as GPUs do: otherwise an offset that overflows int is computed in 64 bits where that is as fast, and is right
