@@ -152,7 +152,8 @@ void blame_second_mistake(const Laboratory& laboratory, Blame& blamed, EditSearc
   std::vector<Case> failing;
   std::vector<Case> passing(search.passing.begin(), search.passing.end());
   std::vector<Observation> observed;
-  half.prefetch(search.given);
+  const std::span<const Case> given = search.given;
+  half.prefetch(given);
   for (const Case& test_case : search.given) {
     if (half.verdict(test_case).status == Status::passed) {
       if (passing.size() < most_passing) passing.push_back(test_case);
@@ -170,6 +171,7 @@ void blame_second_mistake(const Laboratory& laboratory, Blame& blamed, EditSearc
   search.kind = mistake::kUnknown;
   search.budget /= 2;
   search.is_kind_sure = false;
+  search.landmarks = nullptr;
   search.failing = failing;
   search.passing = passing;
   search.given = left;
@@ -179,12 +181,27 @@ void blame_second_mistake(const Laboratory& laboratory, Blame& blamed, EditSearc
   const Suspect edited = blamed.suspects.front();
   for (Suspect suspect : second.suspects.empty() ? focus.suspects : second.suspects) {
     suspect.file = edited.file;
-    suspect.why = fmt::format("a second mistake: after the edit of line {}, {}", edited.line, suspect.why);
+    const bool is_guess = blamed.is_guess && second.suspects.empty() && !suspect.why.starts_with(kPlaceToLook);
+    suspect.why = fmt::format("{}a second mistake: after the edit of line {}, {}", is_guess ? kPlaceToLook : "", edited.line, suspect.why);
     blamed.suspects.push_back(std::move(suspect));
   }
   if (second.suspects.empty()) return;
-  blamed.repaired = second.repaired;
+  const std::string first = std::exchange(blamed.repaired, second.repaired);
   blamed.is_partial = second.is_partial;
+  if (!blamed.is_guess) return;
+  // What was found for the second is tried on what the first leaves, so both together are tried on everything.
+  Laboratory whole = with_text(laboratory, blamed.repaired);
+  Laboratory before = laboratory.with_source(laboratory.variant().source);
+  const Confirmation confirmation = confirm(before, whole, given, kConfirmation);
+  if (confirmation.breaks || confirmation.healed == 0) {
+    blamed.repaired = first;
+    blamed.suspects.resize(1);
+    return;
+  }
+  blamed.is_guess = false;
+  blamed.is_partial = !confirmation.is_full();
+  blamed.suspects.front().why =
+      fmt::format("two mistakes: with this edit and that of line {}, {}", second.suspects.front().line, to_text(confirmation));
 }
 
 // Adds what the class is about. Returns whether the kernel names it.
@@ -286,9 +303,12 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
                                .passing = stays,
                                .given = given,
                                .suspicion = focus.suspects.empty() && !knows_subject ? nullptr : &focus.suspicion,
+                               .landmarks = focus.landmarks && focus.is_sure ? &*focus.landmarks : nullptr,
                                .budget = budget};
     if (!is_half) blamed = blame_small_edits(laboratory, search);
     if (blamed.is_partial) blame_second_mistake(laboratory, blamed, search);
+    // It is no repair, but says where to look.
+    if (blamed.is_guess) blamed.repaired.clear();
   }
   finding.suspects = std::move(blamed.suspects);
   if (!blamed.repaired.empty() && !blamed.is_partial) {
