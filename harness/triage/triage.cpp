@@ -45,6 +45,8 @@ void keep_symptom(Laboratory& laboratory, Finding& finding) {
   if (!class_of(both, laboratory).empty()) return;
   const std::string_view given = class_of(std::span(both).first(1), laboratory);
   const std::string_view minimal = class_of(std::span(both).last(1), laboratory);
+  if (!given.empty() && minimal.empty())
+    finding.near.push_back(fmt::format("{} shows {}, which the smallest case alone does not", format_case(finding.given.test_case), given));
   // Of one class with two numbers, both are the same mistake.
   if (given.empty() || minimal.empty() || given == minimal) return;
   finding.near.push_back(fmt::format("{} fails as well, but like {} and not like {}, so the given case was not reduced to it",
