@@ -21,6 +21,7 @@
 #include "harness/triage/nearby.h"
 #include "harness/triage/ordered.h"
 #include "harness/triage/repaired_class.h"
+#include "harness/triage/second_mistake.h"
 #include "harness/triage/subject_lines.h"
 #include "harness/triage/suspects.h"
 #include "harness/triage/telling_cases.h"
@@ -143,67 +144,6 @@ Blame blame_confirmed_differences(Laboratory& laboratory, std::vector<Case> must
     must_pass.insert(must_pass.end(), broken.begin(), broken.end());
   }
   return {};
-}
-
-// Where an edit repairs a part of the failing cases, the kernel may make a second mistake, which the others show.
-void blame_second_mistake(const Laboratory& laboratory, Blame& blamed, EditSearch search) {
-  Laboratory half = with_text(laboratory, blamed.repaired);
-  constexpr std::size_t most = 4;
-  constexpr std::size_t most_passing = 10;
-  std::vector<Case> left;
-  std::vector<Case> failing;
-  std::vector<Case> passing(search.passing.begin(), search.passing.end());
-  std::vector<Observation> observed;
-  const std::span<const Case> given = search.given;
-  half.prefetch(given);
-  for (const Case& test_case : search.given) {
-    if (half.verdict(test_case).status == Status::passed) {
-      if (passing.size() < most_passing) passing.push_back(test_case);
-      continue;
-    }
-    left.push_back(test_case);
-    if (failing.size() >= most || size_of(test_case) > kLargestNearby) continue;
-    failing.push_back(test_case);
-    if (std::optional<Observation> observation = half.observe(test_case); observation && observation->is_failure())
-      observed.push_back(std::move(*observation));
-  }
-  if (failing.empty()) return;
-  constexpr std::size_t looked_at = 2;
-  const Focus focus = focus_on(half, std::span(observed).first(std::min(looked_at, observed.size())));
-  search.kind = mistake::kUnknown;
-  search.budget /= 2;
-  search.is_kind_sure = false;
-  search.landmarks = nullptr;
-  search.failing = failing;
-  search.passing = passing;
-  search.given = left;
-  search.suspicion = focus.suspects.empty() ? nullptr : &focus.suspicion;
-  Blame second = blame_small_edits(half, search);
-  // Its file is the edited copy, which nobody else has.
-  const Suspect edited = blamed.suspects.front();
-  for (Suspect suspect : second.suspects.empty() ? focus.suspects : second.suspects) {
-    suspect.file = edited.file;
-    const bool is_guess = blamed.is_guess && second.suspects.empty() && !suspect.why.starts_with(kPlaceToLook);
-    suspect.why = fmt::format("{}a second mistake: after the edit of line {}, {}", is_guess ? kPlaceToLook : "", edited.line, suspect.why);
-    blamed.suspects.push_back(std::move(suspect));
-  }
-  if (second.suspects.empty()) return;
-  const std::string first = std::exchange(blamed.repaired, second.repaired);
-  blamed.is_partial = second.is_partial;
-  if (!blamed.is_guess) return;
-  // What was found for the second is tried on what the first leaves, so both together are tried on everything.
-  Laboratory whole = with_text(laboratory, blamed.repaired);
-  Laboratory before = laboratory.with_source(laboratory.variant().source);
-  const Confirmation confirmation = confirm(before, whole, given, kConfirmation);
-  if (confirmation.breaks || confirmation.healed == 0) {
-    blamed.repaired = first;
-    blamed.suspects.resize(1);
-    return;
-  }
-  blamed.is_guess = false;
-  blamed.is_partial = !confirmation.is_full();
-  blamed.suspects.front().why =
-      fmt::format("two mistakes: with this edit and that of line {}, {}", second.suspects.front().line, to_text(confirmation));
 }
 
 // Adds what the class is about. Returns whether the kernel names it.
