@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "harness/triage/hunks.h"
@@ -18,8 +19,10 @@
 namespace assay::harness {
 namespace {
 
-// nullopt if none of the cases fails. `repaired`: the source without any mistake.
-std::optional<Classification> classify_alone(Laboratory& alone, const std::string& repaired, std::span<const Case> failing) {
+// nullopt if none of the cases fails. `own_file`: the source of which `alone` has an edited copy. `repaired`: the source without any
+// mistake.
+std::optional<Classification> classify_alone(Laboratory& alone, const std::string& own_file, const std::string& repaired,
+                                             std::span<const Case> failing) {
   const Verdict* first = alone.first_failure(failing, [](const Verdict&) { return true; });
   if (first == nullptr) return std::nullopt;
   const Case test_case = first->test_case;
@@ -29,6 +32,12 @@ std::optional<Classification> classify_alone(Laboratory& alone, const std::strin
   evidence.hazards = alone.verdict_under(test_case, metal::Policy::checked).hazards;
   const Nearby nearby = observe_nearby(alone, test_case, test_case);
   Classification one = classify(nearby.failing, nearby.passing, evidence, alone.shelf());
+  // The edited copy is in the cache, where nobody else finds it.
+  if (auto* hazard = std::get_if<metal::Hazard>(&one.decided)) {
+    const std::string copy = alone.variant().source.string();
+    for (std::size_t at = hazard->message.find(copy); at != std::string::npos; at = hazard->message.find(copy, at + own_file.size()))
+      hazard->message.replace(at, copy.size(), own_file);
+  }
   const Blame of_this = {.suspects = {}, .repaired = repaired, .is_partial = false, .kind = {}};
   classify_by_repair(alone, nearby, of_this, failing, one);
   return one;
@@ -56,7 +65,8 @@ void classify_each(const Laboratory& laboratory, const std::string& repaired, st
       if (i != kept) others.insert(others.end(), places[i].begin(), places[i].end());
     }
     Laboratory alone = with_text(laboratory, undone(text, others));
-    if (std::optional<Classification> one = classify_alone(alone, repaired, failing)) found.push_back(std::move(*one));
+    if (std::optional<Classification> one = classify_alone(alone, laboratory.variant().source.string(), repaired, failing))
+      found.push_back(std::move(*one));
   }
   // A half repaired mistake is one without a name.
   if (found.size() < 2 || std::ranges::any_of(found, [](const Classification& one) { return one.kind == mistake::kUnknown; })) return;

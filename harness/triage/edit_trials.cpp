@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/processors.h"
+#include "harness/triage/ordered.h"
 
 namespace assay::harness {
 namespace {
@@ -130,13 +131,40 @@ std::vector<EditTrials::Chunk> EditTrials::compiled_chunks(std::span<const Edit>
   return done;
 }
 
-bool EditTrials::try_chunk(Chunk& chunk, std::vector<std::size_t>& found) {
+void EditTrials::keep_changing(std::span<const Edit> edits, const Chunk& chunk, std::span<const Laboratory::Trial> trials) {
+  for (std::size_t i = 0; i < chunk.edits.size(); ++i) {
+    const Laboratory::Trial& trial = trials[i + 1];
+    if (!trial.passes && trial.digest != 0 && trial.digest != digest_)
+      changing_.push_back(
+          {edits[chunk.edits[i]], trials.front().error > 0 ? trial.error / trials.front().error : 1, tried_ + chunk.edits[i]});
+  }
+}
+
+std::vector<Edit> EditTrials::half_right() const {
+  constexpr std::size_t most_better = 24, most_likely = 24;
+  constexpr double half = 0.5;
+  std::vector<const Changing*> ordered;
+  for (const Changing& one : changing_) ordered.push_back(&one);
+  order_by(ordered, [](const Changing* one) { return one->order; });
+  std::vector<const Changing*> chosen(ordered.begin(),
+                                      ordered.begin() + static_cast<std::ptrdiff_t>(std::min(most_likely, ordered.size())));
+  for (const Changing* one : ordered) {
+    const bool is_known = std::ranges::find(chosen, one) != chosen.end();
+    if (!is_known && one->error < half && chosen.size() < most_better + most_likely) chosen.push_back(one);
+  }
+  std::vector<Edit> edits;
+  for (const Changing* one : chosen) edits.push_back(one->edit);
+  return edits;
+}
+
+bool EditTrials::try_chunk(std::span<const Edit> edits, Chunk& chunk, std::vector<std::size_t>& found) {
   std::vector<std::uint32_t> choices(chunk.edits.size() + 1);
   std::iota(choices.begin(), choices.end(), 0U);
   chunk.laboratory->set_patience(patience_);
   std::vector<Laboratory::Trial> trials = chunk.laboratory->try_choices(search_.failing.front(), choices);
   // Nor does a trial say anything of a failure that it does not see, such as a remark under --strict.
   if (trials.front().passes || trials.front().digest != digest_) return false;
+  if (search_.landmarks != nullptr) keep_changing(edits, chunk, trials);
   std::vector<std::uint32_t> left;
   for (std::uint32_t choice = 1; choice < choices.size(); ++choice) {
     if (trials[choice].passes) left.push_back(choice);
@@ -178,12 +206,13 @@ std::vector<std::size_t> EditTrials::promising(std::span<const Edit> edits) {
   for (std::size_t i = 0; i < edits.size(); ++i) (schemata_.can_hold(edits[i]) ? together : alone).push_back(i);
   std::vector<std::size_t> found;
   for (Chunk& chunk : compiled_chunks(edits, std::move(together), alone)) {
-    if (!try_chunk(chunk, found)) std::ranges::copy(chunk.edits, std::back_inserter(alone));
+    if (!try_chunk(edits, chunk, found)) std::ranges::copy(chunk.edits, std::back_inserter(alone));
   }
   try_alone(edits, alone, found);
   const std::chrono::duration<double> taken = Clock::now() - start;
   if (!edits.empty()) seconds_per_edit_ = taken.count() / static_cast<double>(edits.size());
   std::ranges::sort(found);
+  tried_ += edits.size();
   return found;
 }
 

@@ -34,6 +34,10 @@ class EditTrials {
   // constructor, no more are tried.
   [[nodiscard]] std::vector<std::size_t> promising(std::span<const Edit> edits);
 
+  // Of all that were tried, edits with which the first failing case fails by less than half, and the first ones that change its output: one
+  // of two mistakes may be undone. The likely ones first.
+  [[nodiscard]] std::vector<Edit> half_right() const;
+
  private:
   // Edits of one schema, by index, and the schema compiled.
   struct Chunk {
@@ -41,12 +45,19 @@ class EditTrials {
     EditSchemata::Schema schema = {};
     std::optional<Laboratory> laboratory = {};
   };
+  struct Changing {
+    Edit edit;
+    double error = 0;
+    std::size_t order = 0;
+  };
+  void keep_changing(std::span<const Edit> edits, const Chunk& chunk, std::span<const Laboratory::Trial> trials);
+
   // `alone` gets those that should be tried alone.
   [[nodiscard]] std::vector<Chunk> compiled_chunks(std::span<const Edit> edits, std::vector<std::size_t> some,
                                                    std::vector<std::size_t>& alone) const;
   void compile(std::span<Laboratory> laboratories) const;
   // Whether the chunk could be tried.
-  [[nodiscard]] bool try_chunk(Chunk& chunk, std::vector<std::size_t>& found);
+  [[nodiscard]] bool try_chunk(std::span<const Edit> edits, Chunk& chunk, std::vector<std::size_t>& found);
   void try_alone(std::span<const Edit> edits, std::span<const std::size_t> some, std::vector<std::size_t>& found) const;
 
   const Laboratory& laboratory_;
@@ -56,7 +67,9 @@ class EditTrials {
   std::chrono::steady_clock::time_point end_;
   std::uint64_t digest_ = 0;                     // of the first failing case
   std::chrono::duration<double> patience_ = {};  // with one run of it
-  double seconds_per_edit_ = 0;                  // of the last call of promising(); 0 before it
+  std::vector<Changing> changing_;
+  std::size_t tried_ = 0;        // edits of earlier calls of promising()
+  double seconds_per_edit_ = 0;  // of the last call of promising(); 0 before it
 };
 
 }  // namespace assay::harness

@@ -159,4 +159,12 @@ StructMembers members_of(const SourcePiece& piece) {
   return read;
 }
 
+std::string_view ExpressionTerms::array_at(const std::vector<SourceToken>& tokens, TokenRange range) const {
+  for (const TokenRange& index : indices) {
+    const bool is_within = index.first <= range.first && range.last <= index.last && index.first >= 2;
+    if (is_within && tokens[index.first - 1].is("[") && tokens[index.first - 2].is_identifier()) return tokens[index.first - 2].text;
+  }
+  return {};
+}
+
 }  // namespace assay::harness

@@ -22,6 +22,9 @@ struct ExpressionTerms {
   std::vector<TokenRange> index_terms;
   std::vector<TokenRange> conditions;  // whole conditions
   std::vector<TokenRange> condition_terms;
+
+  // The name of the array in whose index the range is; empty if it is in none.
+  [[nodiscard]] std::string_view array_at(const std::vector<SourceToken>& tokens, TokenRange range) const;
 };
 
 // `is_offset`: the whole expression is index arithmetic.

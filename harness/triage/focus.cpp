@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "harness/triage/landmarks.h"
 #include "harness/triage/minimise.h"
 #include "harness/triage/ordered.h"
+#include "harness/triage/unused_names.h"
 #include "kernels/variant.h"
 
 namespace assay::harness {
@@ -26,6 +28,14 @@ std::uint32_t most_suspect(const LineSuspicion& suspicion) {
     most = value;
   }
   return line;
+}
+
+// Raises the suspicion of lines that use arguments like those that no line uses.
+void suspect_like_unused(const std::map<std::uint32_t, LikeUnused>& lines, LineSuspicion& suspicion) {
+  for (const auto& [line, like] : lines) {
+    const auto found = suspicion.by_line.find(line);
+    if (found != suspicion.by_line.end()) found->second *= 1 + 2 * like.likeness;
+  }
 }
 
 std::vector<const Observation*> most_telling(std::span<const Observation> failing) {
@@ -52,26 +62,34 @@ Focus focus_on(Laboratory& laboratory, std::span<const Observation> failing) {
   Focus focus;
   const std::string file = laboratory.variant().source.string();
   const Source source(kernels::read_text(laboratory.variant().source), file);
-  std::vector<LandmarkFinding> findings;
+  struct Found {
+    LandmarkFinding finding;
+    const Observation* observation;
+  };
+  std::vector<Found> findings;
   for (const Observation* observation : most_telling(failing)) {
-    if (std::optional<LandmarkFinding> found = find_landmarks(laboratory, *observation)) findings.push_back(std::move(*found));
+    if (std::optional<LandmarkFinding> found = find_landmarks(laboratory, *observation))
+      findings.push_back({std::move(*found), observation});
   }
-  order_by(findings, [](const LandmarkFinding& found) { return -knowledge(found); });
-  for (const LandmarkFinding& found : findings) {
+  order_by(findings, [](const Found& found) { return -knowledge(found.finding); });
+  const std::map<std::uint32_t, LikeUnused> unused = lines_like_unused(source);
+  for (const auto& [found, observation] : findings) {
     const Slices slices(source, found.executed);
-    const LineSuspicion suspicion = suspicion_of(slices, {.wrong = found.line,
-                                                          .also_wrong = found.also_wrong,
-                                                          .right = found.right,
-                                                          .right_loads = found.right_loads,
-                                                          .needed = found.needed,
-                                                          .executed = found.executed,
-                                                          .is_missing = found.is_missing,
-                                                          .is_inside = found.is_inside,
-                                                          .is_common = found.has_factor,
-                                                          .is_load = found.is_load,
-                                                          .is_shared = found.is_shared,
-                                                          .is_place = found.is_place,
-                                                          .is_start = found.is_start});
+    LineSuspicion suspicion = suspicion_of(slices, {.wrong = found.line,
+                                                    .also_wrong = found.also_wrong,
+                                                    .right = found.right,
+                                                    .right_loads = found.right_loads,
+                                                    .settled = found.settled,
+                                                    .needed = found.needed,
+                                                    .executed = found.executed,
+                                                    .is_missing = found.is_missing,
+                                                    .is_inside = found.is_inside,
+                                                    .is_common = found.has_factor,
+                                                    .is_load = found.is_load,
+                                                    .is_shared = found.is_shared,
+                                                    .is_place = found.is_place,
+                                                    .is_start = found.is_start});
+    suspect_like_unused(unused, suspicion);
     // The first tells most; what the others say is tried later.
     constexpr double later = 0.3;
     const bool is_first = focus.suspects.empty();
@@ -82,6 +100,9 @@ Focus focus_on(Laboratory& laboratory, std::span<const Observation> failing) {
     if (!is_first) continue;
     focus.suspicion.fault = suspicion.fault;
     focus.is_sure = found.is_sure;
+    // The last landmark is the output: if that is wrong first, no edit gets further without being a repair.
+    if (found.first_wrong + 1 < found.all)
+      focus.landmarks = WrongLandmark{observation->test_case, found.first_wrong, found.all, found.landmark};
     const std::uint32_t line = most_suspect(suspicion);
     std::string why =
         line == found.line || found.line == 0 ? found.sentence : fmt::format("line {} depends on it: {}", found.line, found.sentence);

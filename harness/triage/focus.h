@@ -1,19 +1,22 @@
 // Where triage looks first in a kernel without a right source: what landmarks say about several failing cases, together.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "harness/triage/laboratory.h"
 #include "harness/triage/slices.h"
+#include "harness/triage/suspects.h"
 #include "harness/triage/triage.h"
 
 namespace assay::harness {
 
 struct Focus {
-  std::vector<Suspect> suspects;  // of focus_on(): at most one, the line that parts right from wrong; empty: nothing is known
-  LineSuspicion suspicion;        // of all lines
-  bool is_sure = false;           // whether what is said of the suspect is certain, though its line may depend on the wrong one
+  std::vector<Suspect> suspects;                // of focus_on(): at most one, the line that parts right from wrong; empty: nothing is known
+  LineSuspicion suspicion;                      // of all lines
+  std::optional<WrongLandmark> landmarks = {};  // of the case that says most
+  bool is_sure = false;  // whether what is said of the suspect is certain, though its line may depend on the wrong one
 };
 
 // How far a case is from one that tells most about landmarks, by size_of(): in a tiny case many have few or equal values, and in a large

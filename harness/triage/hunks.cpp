@@ -154,19 +154,42 @@ std::string undone(std::string_view source, const std::vector<Hunk>& hunks) {
 namespace {
 
 using Repairs = std::function<bool(const std::vector<Hunk>&)>;
+// Hunks that are undone together.
+using Groups = std::vector<std::vector<Hunk>>;
+
+std::vector<Hunk> all_of(const Groups& groups) {
+  std::vector<Hunk> all;
+  for (const std::vector<Hunk>& group : groups) all.insert(all.end(), group.begin(), group.end());
+  std::ranges::sort(all, {}, &Hunk::begin);
+  return all;
+}
+
+// Hunks without the end of a statement between them: half a statement of one source and half of the other mean something else than either.
+Groups by_statements(std::string_view source, const std::vector<Hunk>& hunks) {
+  Groups groups;
+  for (const Hunk& hunk : hunks) {
+    const bool is_next =
+        groups.empty() ||
+        source.substr(groups.back().back().end, hunk.begin - groups.back().back().end).find_first_of(";{}") != std::string_view::npos ||
+        groups.back().back().other.find_first_of(";{}") != std::string::npos;
+    if (is_next) groups.emplace_back();
+    groups.back().push_back(hunk);
+  }
+  return groups;
+}
 
 // Delta debugging: leaves halves, then quarters, and so on unchanged as long as undoing the rest suffices.
-std::vector<Hunk> reduced(std::vector<Hunk> guilty, const Repairs& repairs, const std::function<bool()>& may_go_on) {
+Groups reduced(Groups guilty, const Repairs& repairs, const std::function<bool()>& may_go_on) {
   std::size_t parts = 2;
   while (guilty.size() > 1 && may_go_on()) {
     const std::size_t size = (guilty.size() + parts - 1) / parts;
     bool is_reduced = false;
     for (std::size_t start = 0; start < guilty.size() && !is_reduced; start += size) {
-      std::vector<Hunk> rest;
+      Groups rest;
       for (std::size_t i = 0; i < guilty.size(); ++i) {
         if (i < start || i >= start + size) rest.push_back(guilty[i]);
       }
-      if (rest.empty() || !repairs(rest)) continue;
+      if (rest.empty() || !repairs(all_of(rest))) continue;
       guilty = std::move(rest);
       parts = std::max<std::size_t>(parts - 1, 2);
       is_reduced = true;
@@ -178,40 +201,59 @@ std::vector<Hunk> reduced(std::vector<Hunk> guilty, const Repairs& repairs, cons
   return guilty;
 }
 
-// Calls `visit` with each choice of `count` of the hunks, until it returns true; returns whether it did.
-bool any_choice(const std::vector<Hunk>& hunks, std::size_t count, std::vector<Hunk>& chosen, std::size_t from,
-                const std::function<bool(const std::vector<Hunk>&)>& visit) {
+// Calls `visit` with each choice of `count` of the groups, until it returns true; returns whether it did.
+bool any_choice(const Groups& groups, std::size_t count, Groups& chosen, std::size_t from,
+                const std::function<bool(const Groups&)>& visit) {
   if (count == 0) return visit(chosen);
-  for (std::size_t i = from; i + count <= hunks.size(); ++i) {
-    chosen.push_back(hunks[i]);
-    if (any_choice(hunks, count - 1, chosen, i + 1, visit)) return true;
+  for (std::size_t i = from; i + count <= groups.size(); ++i) {
+    chosen.push_back(groups[i]);
+    if (any_choice(groups, count - 1, chosen, i + 1, visit)) return true;
     chosen.pop_back();
   }
   return false;
 }
 
-// The smallest set, if it has fewer hunks than `guilty`; delta debugging finds a set of which all are needed, and another may be smaller.
-// A hunk without which undoing all others is not enough is in every set, so only the rest is chosen.
-std::vector<Hunk> smaller_set(const std::vector<Hunk>& hunks, const std::vector<Hunk>& guilty, const Repairs& repairs,
-                              const std::function<bool()>& may_go_on) {
-  std::vector<Hunk> needed, rest;
-  for (const Hunk& hunk : hunks) {
-    const auto is_it = [&](const Hunk& other) { return other.begin == hunk.begin && other.end == hunk.end; };
-    std::vector<Hunk> others = hunks;
-    std::erase_if(others, is_it);
-    (std::ranges::any_of(guilty, is_it) && !others.empty() && !repairs(others) ? needed : rest).push_back(hunk);
+// The smallest set, if it has fewer groups than `guilty`; delta debugging finds a set of which all are needed, and another may be smaller.
+// A group without which undoing all others is not enough is in every set, so only the rest is chosen.
+Groups smaller_set(const Groups& groups, const Groups& guilty, const Repairs& repairs, const std::function<bool()>& may_go_on) {
+  Groups needed, rest;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const auto is_it = [&](const std::vector<Hunk>& other) { return other.front().begin == groups[i].front().begin; };
+    Groups others = groups;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    (std::ranges::any_of(guilty, is_it) && !others.empty() && !repairs(all_of(others)) ? needed : rest).push_back(groups[i]);
   }
   for (std::size_t more = needed.empty() ? 1 : 0; needed.size() + more < guilty.size() && may_go_on(); ++more) {
-    std::vector<Hunk> chosen, found;
-    const bool is_found = any_choice(rest, more, chosen, 0, [&](const std::vector<Hunk>& some) {
+    Groups chosen, found;
+    const bool is_found = any_choice(rest, more, chosen, 0, [&](const Groups& some) {
       found = needed;
       found.insert(found.end(), some.begin(), some.end());
-      std::ranges::sort(found, {}, &Hunk::begin);
-      return !may_go_on() || repairs(found);
+      return !may_go_on() || repairs(all_of(found));
     });
     if (is_found && may_go_on()) return found;
   }
   return {};
+}
+
+// Of each group, only what is needed.
+std::vector<Hunk> reduced_inside(Groups guilty, const Repairs& repairs, const std::function<bool()>& may_go_on) {
+  for (std::size_t i = 0; i < guilty.size(); ++i) {
+    Groups parts;
+    for (const Hunk& hunk : guilty[i]) parts.push_back({hunk});
+    Groups others = guilty;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    const Repairs with_others = [&](const std::vector<Hunk>& some) {
+      Groups whole = others;
+      whole.push_back(some);
+      return repairs(all_of(whole));
+    };
+    Groups needed = reduced(parts, with_others, may_go_on);
+    if (needed.size() > 1) {
+      if (Groups smaller = smaller_set(parts, needed, with_others, may_go_on); !smaller.empty()) needed = std::move(smaller);
+    }
+    guilty[i] = all_of(needed);
+  }
+  return all_of(guilty);
 }
 
 }  // namespace
@@ -225,10 +267,12 @@ std::vector<Hunk> blame(std::string_view source, const std::vector<Hunk>& hunks,
   };
   const auto goes_on = [&] { return !is_over; };
   if (hunks.empty() || !repairs(hunks)) return {};
-  std::vector<Hunk> guilty = reduced(hunks, repairs, goes_on);
-  if (guilty.size() == 1) return guilty;
-  std::vector<Hunk> smaller = smaller_set(hunks, guilty, repairs, goes_on);
-  return smaller.empty() ? guilty : smaller;
+  const Groups groups = by_statements(source, hunks);
+  Groups guilty = reduced(groups, repairs, goes_on);
+  if (guilty.size() > 1) {
+    if (Groups smaller = smaller_set(groups, guilty, repairs, goes_on); !smaller.empty()) guilty = std::move(smaller);
+  }
+  return reduced_inside(std::move(guilty), repairs, goes_on);
 }
 
 std::vector<std::vector<Hunk>> by_lines(const std::vector<Hunk>& hunks) {

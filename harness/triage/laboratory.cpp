@@ -113,6 +113,8 @@ std::vector<Laboratory::Trial> Laboratory::try_choices(const Case& test_case, st
     answer.test_case = one;
     answer.status = Status::skipped;
     answer.digest = verdict.digest;
+    answer.judgement = verdict.judgement;
+    answer.judgement.worst.clear();
     return answer;
   };
   VerdictCollector collector;
@@ -120,7 +122,13 @@ std::vector<Laboratory::Trial> Laboratory::try_choices(const Case& test_case, st
   static_cast<void>(run_cases(numbered, execute, options, never, collector));
   runs_ += collector.verdicts.size();
   std::vector<Trial> trials(choices.size());
-  for (const Verdict& verdict : collector.verdicts) trials[verdict.test_case.seed] = {verdict.status == Status::passed, verdict.digest};
+  for (const Verdict& verdict : collector.verdicts) {
+    Trial& trial = trials[verdict.test_case.seed];
+    trial.passes = verdict.status == Status::passed;
+    trial.digest = verdict.digest;
+    const Judgement& judged = verdict.judgement;
+    if (judged.compared > 0 && judged.not_written + judged.nans + judged.infs == 0) trial.error = judged.nmse;
+  }
   return trials;
 }
 

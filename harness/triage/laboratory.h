@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -79,6 +80,8 @@ class Laboratory {
   struct Trial {
     bool passes = false;
     std::uint64_t digest = 0;  // of the output
+    double error =
+        std::numeric_limits<double>::infinity();  // sum of squared errors over that of squared values; infinite if one is not finite
   };
   // How the case fares with each of these values of SimulatorOptions::choice, several at a time and under one order of simdgroups.
   // `policy`: in place of the laboratory's own. Quick, so not certain: the verdict of a source without choices is.

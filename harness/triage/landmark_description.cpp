@@ -29,7 +29,7 @@ class Describer : public LandmarkFactors {
     // First what is certain: all values are wrong by one factor, or wrong although they are computed from right ones.
     for (std::size_t i = 0; i < matched_.size(); ++i) {
       LandmarkFinding finding;
-      if (is_wrong(i) && (describe_factor(i, finding) || parts_at(i))) return describe(i);
+      if (is_wrong(i) && (parts_at(i) || (knows_needs(i) && describe_factor(i, finding)))) return describe(i);
     }
     for (std::size_t i = 0; i < matched_.size(); ++i) {
       if (!is_wrong(i) || (landmarks_.list[i].is_optional && !landmarks_.list[i].is_loaded)) continue;
@@ -46,6 +46,9 @@ class Describer : public LandmarkFactors {
     LandmarkFinding finding;
     finding.file = file_;
     finding.landmark = landmarks_.list[wrong].name;
+    finding.all = matched_.size();
+    while (finding.first_wrong < finding.all && (!is_wrong(finding.first_wrong) || landmarks_.list[finding.first_wrong].is_optional))
+      ++finding.first_wrong;
     std::set<std::uint32_t> executed;
     for (std::size_t i = 0; i < matched_.size(); ++i) {
       // What is computed from the wrong one only seems right.
@@ -58,7 +61,21 @@ class Describer : public LandmarkFactors {
       if (place.is_own) executed.insert(place.line);
     }
     finding.executed.assign(executed.begin(), executed.end());
+    add_settled(wrong, finding);
     return finding;
+  }
+
+  // Lines that compute or store something right that the wrong one is not computed from: what they do is known.
+  void add_settled(std::size_t wrong, LandmarkFinding& finding) const {
+    std::set<std::uint32_t> lines;
+    for (std::size_t i = 0; i < matched_.size(); ++i) {
+      if (!matched_[i].is_reached || !matched_[i].is_strong || match_.depends(wrong, i) || match_.depends(i, wrong)) continue;
+      for (const Sighting& sighting : matched_[i].sightings) {
+        const SightedPlace& place = sightings_.places()[sighting.place];
+        if (sighting.held == sighting.all && (place.computes || place.stores)) lines.insert(place.line);
+      }
+    }
+    finding.settled.assign(lines.begin(), lines.end());
   }
 
   // Lines that load other inputs wrongly, or hold other values that are wrong although they are computed from right ones: what they have in
@@ -90,7 +107,8 @@ class Describer : public LandmarkFactors {
     }
     add_other_wrong(wrong, finding);
     constexpr double half = 0.5;
-    finding.is_sure = finding.has_factor || parts_at(wrong) || (landmark.is_loaded && finding.confidence >= half && has_several(wrong));
+    finding.is_sure = (finding.has_factor && knows_needs(wrong)) || parts_at(wrong) ||
+                      (landmark.is_loaded && finding.confidence >= half && has_several(wrong));
     finding.is_load = landmark.is_loaded || reads_wrong_place(wrong);
     finding.is_place = finding.is_place || reads_wrong_place(wrong);
     for (std::size_t i = 0; i < matched_.size() && finding.is_load; ++i) {
@@ -100,6 +118,7 @@ class Describer : public LandmarkFactors {
     }
     std::erase(finding.right, finding.line);
     std::erase(finding.right_loads, finding.line);
+    std::erase(finding.settled, finding.line);
     return finding;
   }
 
@@ -360,7 +379,8 @@ class Describer : public LandmarkFactors {
     constexpr std::size_t many = 32;
     std::set<double> different;
     for (const LandmarkElement& element : landmarks_.list[last].elements) different.insert(element.values.front());
-    finding.is_sure = different.size() >= many;
+    // Where one key is seen, its value is the output, wherever it is.
+    finding.is_sure = different.size() >= many && knows_needs(last);
     constexpr double much = 0.7;
     finding.confidence = much;
     std::erase(finding.right, finding.line);

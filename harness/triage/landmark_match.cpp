@@ -45,7 +45,7 @@ MatchedLandmark LandmarkMatch::match(const Landmark& landmark) const {
     std::set<float> different;
     for (const LandmarkElement* element : elements) different.insert(static_cast<float>(element->values.front()));
     matched.is_strong = matched.is_strong || different.size() >= many;
-    bool is_reached = false, is_full = false;
+    bool is_reached = false, is_full = false, is_chance = false;
     for (std::size_t place = 0; place < numbers_[row].size(); ++place) {
       const HeldElements coverage = best_cover(numbers_[row][place], elements, landmark, sightings_.places()[place], tolerance_);
       Sighting& sighting = by_place[place];
@@ -56,11 +56,13 @@ MatchedLandmark LandmarkMatch::match(const Landmark& landmark) const {
       const bool is_whole = coverage.share() >= landmark.enough;
       is_reached = is_reached || is_whole;
       is_full = is_full || coverage.held == coverage.all;
+      is_chance = is_chance || (coverage.is_chance && sightings_.places()[place].is_own);
       if (!is_whole || !sightings_.places()[place].is_own) continue;
       const SightedPlace& where = sightings_.places()[place];
       matched.whole.insert(where.line);
       matched.first = std::min(matched.first, {where.dispatch, where.line});
     }
+    if (is_chance && !is_reached) --rows;
     reached += is_reached ? 1 : 0;
     full += is_full ? 1 : 0;
   }

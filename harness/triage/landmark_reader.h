@@ -45,6 +45,13 @@ class LandmarkReader {
     return is_any_right && (has_sibling || has_several(i));
   }
 
+  // Whether all that it is computed from is known to be right. If not, a wrong factor may come from that.
+  [[nodiscard]] bool knows_needs(std::size_t i) const {
+    return std::ranges::all_of(landmarks_.list[i].needs, [&](std::size_t need) {
+      return landmarks_.list[need].is_optional || (matched_[need].says_something && (matched_[need].is_reached || match_.is_excused(need)));
+    });
+  }
+
   // Whether every right kernel computes both from the same, and none of them from the other.
   [[nodiscard]] bool is_sibling(std::size_t one, std::size_t other) const {
     const Landmark& landmark = landmarks_.list[one];
@@ -70,8 +77,9 @@ class LandmarkReader {
       const Landmark& landmark = landmarks_.list[need];
       if (!matched_[need].says_something) continue;
       is_computed_right = is_computed_right || (!landmark.is_loaded && matched_[need].is_reached);
-      is_unread = is_unread || (landmark.is_loaded && !matched_[need].is_reached && !match_.is_excused(need) &&
-                                landmark.elements.front().coordinate < 0);
+      // Few different values are met wherever they are read from.
+      const bool is_read = matched_[need].is_reached && matched_[need].is_strong;
+      is_unread = is_unread || (landmark.is_loaded && !is_read && !match_.is_excused(need) && landmark.elements.front().coordinate < 0);
     }
     return is_computed_right && is_unread;
   }

@@ -27,8 +27,9 @@ struct LandmarkFinding {
   double confidence = 0;   // 0 .. 1: how well the line is known
   bool is_sure = false;    // whether what is said of the line, or of the values between the right lines and the wrong one, is certain
   std::string_view landmark;
-  bool has_factor = false;  // a factor explains all wrong values of the line
-  bool is_start = false;    // a maximum has the same wrong value whatever the scores are: the one with which it started
+  std::size_t first_wrong = 0, all = 0;  // the first landmark that the kernel must reach and does not, and how many there are
+  bool has_factor = false;               // a factor explains all wrong values of the line
+  bool is_start = false;                 // a maximum has the same wrong value whatever the scores are: the one with which it started
   // Whether values are missing rather than wrong: conditions around the line decide, not what it computes.
   bool is_missing = false;
   bool is_inside = false;  // they are missing between others: no loop ends too early
@@ -39,6 +40,7 @@ struct LandmarkFinding {
   std::vector<std::uint32_t> also_wrong;  // lines that load another input wrongly
   // Lines of `file`, without `line`: the first that holds each landmark that is computed rightly, and each that is read rightly.
   std::vector<std::uint32_t> right, right_loads;
+  std::vector<std::uint32_t> settled;  // lines of `file` that only compute what is right, so that they are not the wrong one
   // All lines that hold what the wrong landmark is computed from, a list for each such landmark.
   std::vector<std::vector<std::uint32_t>> needed;
   std::vector<std::uint32_t> executed;  // lines of `file` that computed, read or stored some number

@@ -1,6 +1,6 @@
 // Makes edits of suspect lines from the names and terms that a source has.
 //
-// Long because every kind of edit needs what one class knows of the source: variables in scope, terms, structs.
+// Long because every kind of edit needs what one class knows of the source.
 #include "harness/triage/plausible_edits.h"
 
 #include <fmt/format.h>
@@ -10,11 +10,9 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
-#include "harness/mutate/structure.h"
-#include "harness/triage/expression_terms.h"
+#include "harness/triage/edit_maker.h"
 #include "harness/triage/ordered.h"
 
 namespace assay::harness {
@@ -22,7 +20,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kStarts = {"0.0f", "1.0f", "-INFINITY", "-FLT_MAX / 2"};
 constexpr std::array<std::string_view, 2> kLogarithms = {"1.44269504f", "0.69314718f"};
-constexpr std::array<std::string_view, 4> kTwoSignComparisons = {"==", "!=", "<=", ">="};
 constexpr std::array<std::string_view, 3> kFloats = {"float", "half", "bfloat"};
 // Functions that are taken for one another.
 constexpr std::array<std::array<std::string_view, 2>, 10> kPairs = {{{"exp", "exp2"},
@@ -36,29 +33,10 @@ constexpr std::array<std::array<std::string_view, 2>, 10> kPairs = {{{"exp", "ex
                                                                      {"sin", "cos"},
                                                                      {"simd_prefix_inclusive_sum", "simd_prefix_exclusive_sum"}}};
 
-// "ulong" of "ulong &".
-std::string_view plain(std::string_view type) { return type.substr(0, type.find(' ')); }
-
-// The part of the longer name that both have at their ends.
-double likeness(std::string_view one, std::string_view other) {
-  std::size_t front = 0, back = 0;
-  const std::size_t shorter = std::min(one.size(), other.size());
-  while (front < shorter && one[front] == other[front]) ++front;
-  while (back < shorter - front && one[one.size() - 1 - back] == other[other.size() - 1 - back]) ++back;
-  return static_cast<double>(front + back) / static_cast<double>(std::max(one.size(), other.size()));
-}
-
-class EditMaker {
+class PlausibleEdits : public EditMaker {
  public:
-  EditMaker(const Source& source, const SourcePiece& piece, const LineSuspicion& suspicion)
-      : source_(source), tokens_(piece.tokens), suspicion_(suspicion), structure_(read_structure(piece)), members_(members_of(piece)) {
-    find_arrays();
-    find_sizes();
+  PlausibleEdits(const Source& source, const SourcePiece& piece, const LineSuspicion& suspicion) : EditMaker(source, piece, suspicion) {
     find_whole_statements();
-    for (const Expression& expression : structure_.expressions) {
-      for (const Variable& variable : expression.variables) named_.insert(variable.name);
-    }
-    for (const Expression& expression : structure_.expressions) terms_.push_back(terms_of(tokens_, expression.range, expression.is_offset));
   }
 
   std::vector<Edit> run() {
@@ -85,43 +63,6 @@ class EditMaker {
   }
 
  private:
-  [[nodiscard]] std::uint32_t line_of(TokenRange range) const { return source_.place(tokens_[range.first].offset).line; }
-  [[nodiscard]] bool is_suspect(TokenRange range) const {
-    constexpr double least = 0.03;
-    if (range.is_empty()) return false;
-    const std::uint32_t last = source_.place(tokens_[range.last - 1].offset).line;
-    for (std::uint32_t line = line_of(range); line <= last; ++line) {
-      if (suspicion_.of(line) >= least) return true;
-    }
-    return false;
-  }
-  [[nodiscard]] std::string_view text_of(TokenRange range) const {
-    const SourceToken& last = tokens_[range.last - 1];
-    const std::size_t begin = tokens_[range.first].offset;
-    return std::string_view(source_.text()).substr(begin, last.offset + last.text.size() - begin);
-  }
-  void replace(std::string_view op, TokenRange range, std::string text) {
-    const std::string_view before = text_of(range);
-    if (before == text) return;
-    const std::size_t offset = tokens_[range.first].offset;
-    if (known_.emplace(offset, before.size(), text).second) edits_.push_back({op, offset, before.size(), std::move(text)});
-  }
-  [[nodiscard]] bool is_member(std::size_t i) const { return i > 0 && (tokens_[i - 1].is(".") || tokens_[i - 1].is("->")); }
-  // Arrays and pointers, which have elements but no value to compute with.
-  void find_arrays() {
-    for (std::size_t i = 0; i + 2 < tokens_.size(); ++i) {
-      if (tokens_[i].is_identifier() && tokens_[i + 1].is("[") && !tokens_[i + 2].is("[")) arrays_.insert(tokens_[i].text);
-    }
-  }
-  [[nodiscard]] bool is_array(std::string_view name) const { return arrays_.contains(name); }
-  // Whether the range is what an assignment changes.
-  [[nodiscard]] bool is_target(TokenRange range) const {
-    return range.last < tokens_.size() && tokens_[range.last].text.ends_with("=") && !among(kTwoSignComparisons, tokens_[range.last].text);
-  }
-  [[nodiscard]] bool is_called(std::size_t i) const {
-    return i + 1 < tokens_.size() && (tokens_[i + 1].is("(") || tokens_[i + 1].is("::"));
-  }
-
   void edit_start(TokenRange value) {
     if (value.is_empty()) return;
     const std::string_view text = text_of(value);
@@ -130,11 +71,6 @@ class EditMaker {
     constexpr std::size_t most = 5;
     if (!is_float || value.last - value.first > most) return;
     for (const std::string_view start : kStarts) replace("start", value, std::string(start));
-  }
-
-  static const Variable* find_variable(const Expression& expression, std::string_view name) {
-    const auto found = std::ranges::find(expression.variables.rbegin(), expression.variables.rend(), name, &Variable::name);
-    return found == expression.variables.rend() ? nullptr : &*found;
   }
 
   void edit_names(const Expression& expression) {
@@ -214,13 +150,27 @@ class EditMaker {
       const std::string_view divisor = text_of({i + 1, last});
       constexpr std::size_t most = 16;
       std::vector<std::string> names = integers_in_scope(expression);
-      order_by(names, [&](const std::string& name) { return -likeness(name, divisor); });
+      // What divides elsewhere comes first.
+      order_by(names, [&](const std::string& name) { return (divides(name) ? -1 : 0) - likeness(own_name(name), own_name(divisor)); });
       names.resize(std::min(names.size(), most));
       for (const std::string& name : names) {
         replace("other_quotient", {i, last}, fmt::format("{} {}", other, name));
         if (name != divisor) replace("other_quotient", {i, last}, fmt::format("/ ({} / {})", name, divisor));
       }
     }
+  }
+
+  static std::string_view own_name(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+  // Whether an integer is a divisor somewhere in the source.
+  [[nodiscard]] bool divides(std::string_view name) const {
+    for (std::size_t i = 1; i + 1 < tokens_.size(); ++i) {
+      if (!tokens_[i].is("/") && !tokens_[i].is("%")) continue;
+      std::size_t last = i + 1;
+      while (last + 2 < tokens_.size() && tokens_[last + 1].is(".")) last += 2;
+      if (text_of({i + 1, last + 1}) == name) return true;
+    }
+    return false;
   }
 
   // A factor on the wrong side of a function: `f(x * c)` for `f(x) * c`, and the other way round.
@@ -246,15 +196,6 @@ class EditMaker {
       if (close + 2 < expression.range.last && tokens_[close + 1].is("*") && tokens_[close + 2].is_identifier() && !is_called(close + 2))
         replace("moved_factor", {i, close + 3}, fmt::format("{}(({}) * {}{})", name, text_of({i + 2, end}), tokens_[close + 2].text, rest));
     }
-  }
-
-  // Whether an operand whose last token this is has a fraction, as far as its type is known.
-  [[nodiscard]] bool is_float(const Expression& expression, std::size_t i) const {
-    if (tokens_[i].is("]") && tokens_[i].match > 0) i = tokens_[i].match - 1;
-    if (tokens_[i].kind == metal::translate::TokenKind::number) return tokens_[i].text.find('.') != std::string_view::npos;
-    const Variable* variable = is_member(i) ? nullptr : find_variable(expression, tokens_[i].text);
-    const std::string_view type = is_member(i) ? members_.type_of(tokens_[i].text) : variable == nullptr ? "" : plain(variable->type);
-    return type.starts_with("float") || type.starts_with("half") || type.starts_with("bfloat");
   }
 
   // `a * (b + c)` for `a * b + c`.
@@ -284,17 +225,6 @@ class EditMaker {
     for (std::size_t i = expression.range.first; i < expression.range.last; ++i) {
       if (!tokens_[i].is("1") && !tokens_[i].is("0")) continue;
       for (const std::string_view size : sizes_) replace("size", {i, i + 1}, std::string(size));
-    }
-  }
-
-  // Integers that are declared outside of functions, or as parameters of templates.
-  void find_sizes() {
-    constexpr std::size_t most = 10;
-    for (std::size_t i = 1; i + 1 < tokens_.size() && sizes_.size() < most; ++i) {
-      const bool is_constant = i >= 2 && (tokens_[i - 2].is("constexpr") || tokens_[i - 2].is("constant") || tokens_[i - 2].is("const"));
-      const bool is_parameter = tokens_[i - 1].is("int") && (tokens_[i + 1].is(",") || tokens_[i + 1].is(">"));
-      const bool is_named = tokens_[i].is_identifier() && is_integer_type(tokens_[i - 1].text);
-      if (is_named && ((is_constant && tokens_[i + 1].is("=")) || is_parameter)) sizes_.insert(tokens_[i].text);
     }
   }
 
@@ -379,28 +309,6 @@ class EditMaker {
     }
   }
 
-  // Integers, also members and components, the nearest declarations first.
-  [[nodiscard]] std::vector<std::string> integers_in_scope(const Expression& expression) const {
-    constexpr std::string_view components = "xyzw";
-    std::vector<std::string> names;
-    const auto add = [&](std::string name, std::string_view type) {
-      if (is_integer_type(type)) {
-        names.push_back(std::move(name));
-      } else if (!type.empty() && type.back() >= '2' && type.back() <= '4' && is_integer_type(type.substr(0, type.size() - 1))) {
-        for (const char component : components.substr(0, static_cast<std::size_t>(type.back() - '0')))
-          names.push_back(fmt::format("{}.{}", name, component));
-      }
-    };
-    for (auto variable = expression.variables.rbegin(); variable != expression.variables.rend(); ++variable) {
-      if (variable->type.find('*') != std::string::npos || is_array(variable->name)) continue;
-      add(std::string(variable->name), plain(variable->type));
-      for (const auto& [name, type] : members_.of_struct(plain(variable->type))) {
-        if (!is_array(name)) add(fmt::format("{}.{}", variable->name, name), type);
-      }
-    }
-    return names;
-  }
-
   // A stride that is missing.
   void edit_indices(const Expression& expression, const ExpressionTerms& terms) {
     constexpr std::size_t most = 16;
@@ -414,14 +322,6 @@ class EditMaker {
       }
     }
   }
-  [[nodiscard]] bool names_pointer(const Expression& expression, TokenRange term) const {
-    for (std::size_t i = term.first; i < term.last; ++i) {
-      const Variable* variable = tokens_[i].is_identifier() ? find_variable(expression, tokens_[i].text) : nullptr;
-      if (variable != nullptr && !is_member(i) && !tokens_[i + 1].is("[") && variable->type.find('*') != std::string::npos) return true;
-    }
-    return false;
-  }
-
   // A factor that what has been summed up lacks.
   void edit_sums(const Expression& expression) {
     const TokenRange range = expression.range;
@@ -526,21 +426,27 @@ class EditMaker {
     for (const bool of_conditions : {false, true}) {
       const std::vector<TokenRange>& places = of_conditions ? terms_[edited].conditions : terms_[edited].indices;
       if (places.empty()) continue;
-      std::vector<std::pair<std::uint32_t, std::string_view>> found;
+      struct Found {
+        std::uint32_t distance = 0;
+        std::string_view term, array;
+      };
+      std::vector<Found> found;
       const std::uint32_t line = line_of(expression.range);
       for (std::size_t i = 0; i < terms_.size(); ++i) {
         for (const TokenRange& term : of_conditions ? terms_[i].condition_terms : terms_[i].index_terms) {
           if (!is_known_in(expression, term) || changes_something(term) || names_pointer(structure_.expressions[i], term)) continue;
           const std::uint32_t other = line_of(term);
-          found.emplace_back(line > other ? line - other : other - line, text_of(term));
+          found.emplace_back(line > other ? line - other : other - line, text_of(term), terms_[i].array_at(tokens_, term));
         }
       }
-      order_by(found, [](const auto& one) { return one.first; });
       for (const TokenRange& place : places) {
         const std::string_view text = text_of(place);
+        // What another index of the same array has is the likeliest.
+        const std::string_view array = terms_[edited].array_at(tokens_, place);
+        order_by(found, [&](const Found& one) { return !array.empty() && one.array == array ? 0U : 1 + one.distance; });
         if (of_conditions) replace("more_term", place, fmt::format("!({})", text));
         std::set<std::string_view> used;
-        for (const auto& [distance, term] : found) {
+        for (const auto& [distance, term, of] : found) {
           if (used.size() >= most || text.find(term) != std::string_view::npos || !used.insert(term).second) continue;
           if (of_conditions) {
             replace("more_term", place, fmt::format("({}) || ({})", text, term));
@@ -553,34 +459,7 @@ class EditMaker {
     }
   }
 
-  // Whether all variables of the term exist there.
-  [[nodiscard]] bool is_known_in(const Expression& expression, TokenRange term) const {
-    for (std::size_t i = term.first; i < term.last; ++i) {
-      if (!tokens_[i].is_identifier() || is_member(i)) continue;
-      if (named_.contains(tokens_[i].text) && find_variable(expression, tokens_[i].text) == nullptr) return false;
-    }
-    return true;
-  }
-  [[nodiscard]] bool changes_something(TokenRange term) const {
-    for (std::size_t i = term.first; i < term.last; ++i) {
-      if (tokens_[i].is("++") || tokens_[i].is("--") || (tokens_[i].text.ends_with("=") && !among(kTwoSignComparisons, tokens_[i].text)))
-        return true;
-    }
-    return false;
-  }
-
-  const Source& source_;
-  const std::vector<SourceToken>& tokens_;
-  const LineSuspicion& suspicion_;
-  Structure structure_;
-  StructMembers members_;
-  std::vector<ExpressionTerms> terms_;  // by expression
-  std::set<std::string_view> arrays_;
-  std::set<std::string_view> named_;  // all variables of the source
-  std::set<std::string_view> sizes_;
   std::vector<TokenRange> whole_statements_;
-  std::set<std::tuple<std::size_t, std::size_t, std::string>> known_;
-  std::vector<Edit> edits_;
 };
 
 }  // namespace
@@ -589,7 +468,7 @@ std::vector<Edit> plausible_edits(const Source& source, const LineSuspicion& sus
   std::vector<Edit> edits;
   for (const SourcePiece& piece : source.pieces()) {
     if (piece.is_macro) continue;
-    for (Edit& edit : EditMaker(source, piece, suspicion).run()) edits.push_back(std::move(edit));
+    for (Edit& edit : PlausibleEdits(source, piece, suspicion).run()) edits.push_back(std::move(edit));
   }
   return edits;
 }

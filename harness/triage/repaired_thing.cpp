@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 #include <set>
 #include <span>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "harness/mutate/source.h"
 #include "harness/triage/hunks.h"
 #include "harness/triage/slices.h"
+#include "harness/triage/unused_names.h"
 
 namespace assay::harness {
 namespace {
@@ -124,6 +126,41 @@ std::optional<RepairedThing> thing_of_arrays(const kernels::Variant& variant, co
   return std::nullopt;
 }
 
+// What the launch gives to a name of the kernel, as names of the cases' numbers and tensors.
+std::vector<std::string> given_to(const kernels::Variant& variant, const std::string& name) {
+  std::vector<std::string> given;
+  const auto add = [&](const std::vector<kernels::Expression>& elements) {
+    for (const kernels::Expression& element : elements) std::ranges::move(element.names(), std::back_inserter(given));
+  };
+  if (!variant.launch) return given;
+  for (const kernels::DispatchDescription& dispatch : variant.launch->dispatches) {
+    for (const auto& [argument, description] : dispatch.arguments) {
+      if (argument == name) add(description.elements);
+      if (const auto field = description.fields.find(name); field != description.fields.end()) add(field->second);
+    }
+  }
+  return given;
+}
+
+// An argument that no line uses, and that the repair uses: what it is for is ignored.
+std::optional<RepairedThing> thing_of_unused(const kernels::Variant& variant, const std::string& source, const Change& change) {
+  constexpr auto kinds = std::to_array<std::string_view>({mistake::kSoftcap, mistake::kSinks, mistake::kScale, mistake::kHead,
+                                                          mistake::kMask, mistake::kWindow, mistake::kRing, mistake::kNewest});
+  const Source text(source, variant.source.string());
+  for (const std::string_view unused : unused_names(text)) {
+    const std::string name(unused);
+    if (std::ranges::find(change.added, name) == change.added.end()) continue;
+    const std::vector<std::string> given = given_to(variant, name);
+    for (const std::string_view kind : kinds) {
+      const families::MistakeSubject* subject = families::subject_of(kind);
+      const auto is_about = [&](const families::SubjectName& one) { return std::ranges::find(given, one.name) != given.end(); };
+      if (subject != nullptr && std::ranges::any_of(subject->names, is_about))
+        return RepairedThing{kind, fmt::format("the kernel ignores `{}`, which the repair uses", name)};
+    }
+  }
+  return std::nullopt;
+}
+
 // Whether a line is the head of a loop over butterflies between lanes: its step doubles or halves, and its body shuffles and subtracts.
 bool heads_butterflies(const Source& source, const Slices& slices, std::uint32_t line) {
   constexpr auto steps = std::to_array<std::string_view>({"*=", "/=", "<<=", ">>="});
@@ -163,6 +200,7 @@ std::optional<RepairedThing> repaired_thing(const kernels::Variant& variant, con
   const std::optional<std::vector<Hunk>> back = hunks_between(repaired, source, true);
   if (!forth || !back) return std::nullopt;
   const Change change = change_between(source, *forth);
+  if (std::optional<RepairedThing> thing = thing_of_unused(variant, source, change)) return thing;
   if (const auto found = find_word(change.words(), families::mistake_words()))
     return RepairedThing{found->first, fmt::format("the repair is about `{}`", found->second)};
   if (has_one_of(change.added, kJumps) || has_one_of(change.removed, kJumps))

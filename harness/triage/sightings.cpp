@@ -24,6 +24,10 @@ double coarseness_of(TracedOperation::Type type) {
   return type == TracedOperation::Type::bfloat ? of_bfloat : 1;
 }
 
+// Few elements are met by chance if the tolerance is wide.
+constexpr std::size_t kFew = 4;
+constexpr double kStrict = 0.25;
+
 bool holds(const std::vector<double>& numbers, double value, double tolerance) {
   const auto next = std::ranges::lower_bound(numbers, value - tolerance);
   return next != numbers.end() && *next <= value + tolerance;
@@ -35,13 +39,38 @@ double size_of_values(const ElementList& elements) {
   return size;
 }
 
-bool is_held(const std::vector<double>& numbers, const LandmarkElement& element, double factor, double tolerance, double size) {
+// `steps`: how many tolerances beside the values.
+bool is_held(const std::vector<double>& numbers, const LandmarkElement& element, double factor, double tolerance, double size,
+             double steps = 0) {
   // Sums of products are not rounded relative to themselves.
   constexpr double floor = 0.1;
   return std::ranges::any_of(element.values, [&](double value) {
     const double wanted = value * factor;
-    return holds(numbers, wanted, tolerance * element.coarseness * (std::abs(wanted) + floor * size * std::abs(factor)));
+    const double allowed = tolerance * element.coarseness * (std::abs(wanted) + floor * size * std::abs(factor));
+    return holds(numbers, wanted + steps * allowed, allowed);
   });
+}
+
+// The share of the elements that would be held if the numbers were others of the same density: what lies beside the values is met as often
+// as they are by chance.
+double chance_of(const std::vector<double>& numbers, const ElementList& elements, double factor, double tolerance) {
+  constexpr std::size_t enough = 48;
+  constexpr double first = 5, next = 3;
+  if (elements.size() < kFew) tolerance *= kStrict;
+  const double size = size_of_values(elements);
+  const std::size_t rounds = std::max<std::size_t>(1, enough / (2 * elements.size()));
+  const std::size_t stride = std::max<std::size_t>(1, elements.size() / enough);
+  std::size_t met = 0, tried = 0;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    const double steps = first + next * static_cast<double>(round);
+    for (std::size_t i = 0; i < elements.size(); i += stride) {
+      for (const double sign : {-1.0, 1.0}) {
+        met += is_held(numbers, *elements[i], factor, tolerance, size, sign * steps) ? 1 : 0;
+        ++tried;
+      }
+    }
+  }
+  return tried == 0 ? 0.0 : static_cast<double>(met) / static_cast<double>(tried);
 }
 
 void tidy(std::vector<double>& numbers) {
@@ -66,15 +95,12 @@ ElementList telling_elements(const std::vector<LandmarkElement>& elements, std::
 }
 
 HeldElements cover(const std::vector<double>& numbers, const ElementList& elements, double factor, double tolerance, ElementList* missing) {
-  HeldElements coverage{.held = 0, .all = elements.size(), .factor = factor, .factor_name = {}};
+  HeldElements coverage{.held = 0, .all = elements.size(), .factor = factor, .factor_name = {}, .is_chance = false};
   if (numbers.empty() || elements.empty()) {
     if (missing != nullptr) *missing = elements;
     return coverage;
   }
-  // Few elements are met by chance if the tolerance is wide.
-  constexpr std::size_t few = 4;
-  constexpr double strict = 0.25;
-  if (elements.size() < few) tolerance *= strict;
+  if (elements.size() < kFew) tolerance *= kStrict;
   const double size = size_of_values(elements);
   // A sample tells most lines from those that hold the landmark.
   constexpr std::size_t sample = 24;
@@ -97,12 +123,11 @@ HeldElements cover(const std::vector<double>& numbers, const ElementList& elemen
 HeldElements best_cover(const std::vector<double>& numbers, const ElementList& elements, const Landmark& landmark,
                         const SightedPlace& place, double tolerance) {
   // Every input has some number that is near a computed one.
-  if (place.is_input && !landmark.is_loaded) return {.held = 0, .all = elements.size(), .factor = 1, .factor_name = {}};
+  if (place.is_input && !landmark.is_loaded) return {.held = 0, .all = elements.size()};
   // Where each element may have many values and a line many more numbers, some fit by chance.
   constexpr std::size_t many_values = 8, many_numbers = 8;
   const bool is_vague = !elements.empty() && elements.front()->values.size() >= many_values;
-  if (is_vague && numbers.size() > many_numbers * elements.size())
-    return {.held = 0, .all = elements.size(), .factor = 1, .factor_name = {}};
+  if (is_vague && numbers.size() > many_numbers * elements.size()) return {.held = 0, .all = elements.size()};
   // Numbers in blocks are decoded in float.
   constexpr double exact = 1e-7, decoded = 5e-7;
   const double rounded = tolerance * place.coarseness;
@@ -113,6 +138,16 @@ HeldElements best_cover(const std::vector<double>& numbers, const ElementList& e
     if (other.held <= best.held) continue;
     best = std::move(other);
     best.factor_name = factor.name;
+  }
+  // Inputs are compared exactly.
+  constexpr double few = 0.2, often = 0.5;
+  if (landmark.is_loaded || best.share() < few) return best;
+  const double chance = chance_of(numbers, elements, best.factor, rounded);
+  if (chance > often) {
+    best.is_chance = best.share() >= landmark.enough;
+    best.held = 0;
+  } else if (best.held < best.all) {
+    best.held = static_cast<std::size_t>(std::max(0.0, (best.share() - chance) / (1 - chance)) * static_cast<double>(best.all));
   }
   return best;
 }
@@ -133,6 +168,7 @@ Sightings::Sightings(const metal::ValueTrace& trace, const std::string& file) {
       places_.push_back({.line = operation.place.line,
                          .dispatch = dispatch,
                          .stores = operation.kind == TracedOperation::Kind::store,
+                         .computes = operation.kind == TracedOperation::Kind::arithmetic,
                          .coarseness = coarseness_of(operation.type),
                          .is_input = false,
                          .is_own = operation.place.file == file});

@@ -16,6 +16,7 @@ struct SightedPlace {
   std::uint32_t line = 0;
   std::uint32_t dispatch = 0;
   bool stores = false;    // to memory that threads share
+  bool computes = false;  // the numbers are results of operations
   double coarseness = 1;  // how much coarser than float the type is
   bool is_input = false;  // whether it only holds numbers of the inputs
   bool is_own = true;     // of the kernel's own file: others can be right, but are never named
@@ -52,7 +53,8 @@ class Sightings {
 struct HeldElements {
   std::size_t held = 0, all = 0;
   double factor = 1;
-  std::string factor_name;
+  std::string factor_name = {};
+  bool is_chance = false;  // enough are met, but that many would be by chance: nothing is known
   [[nodiscard]] double share() const { return all == 0 ? 0.0 : static_cast<double>(held) / static_cast<double>(all); }
 };
 using ElementList = std::vector<const families::LandmarkElement*>;
@@ -61,8 +63,7 @@ using ElementList = std::vector<const families::LandmarkElement*>;
 [[nodiscard]] ElementList telling_elements(const std::vector<families::LandmarkElement>& elements, std::size_t row);
 [[nodiscard]] HeldElements cover(const std::vector<double>& numbers, const ElementList& elements, double factor, double tolerance,
                                  ElementList* missing = nullptr);
-// The best of no factor and these factors.
-// Loaded values are not rounded, but for a factor.
+// The best of no factor and these factors, less what is met by chance. Loaded values are not rounded, but for a factor.
 [[nodiscard]] HeldElements best_cover(const std::vector<double>& numbers, const ElementList& elements, const families::Landmark& landmark,
                                       const SightedPlace& place, double tolerance);
 // The number nearest to a value; the numbers are sorted and not empty.

@@ -64,9 +64,12 @@ void Slices::connect() {
     const Statement& statement = statements_[s];
     for (const std::size_t control : statement.controls) link(s, control, true);
     for (const std::size_t variable : statement.uses) {
-      const bool is_place = std::ranges::find(statement.places, variable) != statement.places.end();
+      const bool is_index = std::ranges::find(statement.indices, variable) != statement.indices.end();
+      const bool is_place = is_index || std::ranges::find(statement.bases, variable) != statement.bases.end();
       for (const std::size_t d : definitions[variable]) {
-        if (d < s || (d != s && shares_loop(statement, statements_[d], variable))) link(s, d, false, is_place);
+        // What is stored in memory does not decide where a pointer to it points.
+        const bool is_stored = std::ranges::find(statements_[d].stores, variable) != statements_[d].stores.end();
+        if (d < s || (d != s && shares_loop(statement, statements_[d], variable))) link(s, d, false, is_index || (is_place && !is_stored));
       }
       const Variable& used = variables_[variable];
       if (used.parameter.empty()) continue;
@@ -219,7 +222,8 @@ std::uint32_t first_behind(const Slices& slices, const Dice& dice, const std::ma
     // A line that has one of the values that it needs may make the wrong one of it.
     const auto right = known.find(line);
     const bool is_right = right != known.end() && (right->second > 0 || dice.needed.size() < 2);
-    if (found.first != dice.needed.size() || is_right || found.second == 0 || !is_executed || cost >= least) continue;
+    const bool is_settled = std::ranges::find(dice.settled, line) != dice.settled.end();
+    if (found.first != dice.needed.size() || is_right || is_settled || found.second == 0 || !is_executed || cost >= least) continue;
     first = line;
     least = cost;
   }
@@ -248,7 +252,8 @@ LineSuspicion suspicion_of(const Slices& slices, const Dice& dice) {
   const std::uint32_t wrong[] = {dice.wrong != 0 ? dice.wrong : first_behind(slices, dice, known)};
   const std::map<std::uint32_t, double> others = slices.behind(dice.also_wrong, costs);
   for (const auto& [line, distance] : slices.behind(wrong, costs)) {
-    const bool is_known = known.contains(line) && line != wrong[0];
+    const bool is_settled = std::ranges::find(dice.settled, line) != dice.settled.end();
+    const bool is_known = (known.contains(line) || is_settled) && line != wrong[0];
     const double weight = dice.also_wrong.empty() ? 1 : others.contains(line) ? shared : alone;
     // A wrong place is computed in front of the line that uses it; constants of a file are rarely wrong.
     constexpr double itself = 0.55, far = 4, near = 2, constants = 0.3;
@@ -263,8 +268,10 @@ LineSuspicion suspicion_of(const Slices& slices, const Dice& dice) {
   }
   if (dice.wrong == 0) {
     for (const std::vector<std::uint32_t>& needed : dice.needed) {
-      for (const auto& [line, distance] : slices.ahead(needed, forwards))
-        add(line, (known.contains(line) ? exonerated : follows_unknown) / (1 + distance / 4));
+      for (const auto& [line, distance] : slices.ahead(needed, forwards)) {
+        const bool is_settled = std::ranges::find(dice.settled, line) != dice.settled.end();
+        add(line, (known.contains(line) || is_settled ? exonerated : follows_unknown) / (1 + distance / 4));
+      }
     }
   }
   for (const auto& [line, distance] : slices.ahead(wrong, forwards)) add(line, follows / (1 + distance));

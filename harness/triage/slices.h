@@ -64,7 +64,8 @@ class Slices {
   struct Statement {
     std::uint32_t first_line = 0, last_line = 0;
     std::vector<std::size_t> defines, uses;                    // variables
-    std::vector<std::size_t> places;                           // of those used, pointers before an index, and what is within an index
+    std::vector<std::size_t> stores;                           // of those defined, arrays and pointers of which one element changes
+    std::vector<std::size_t> bases, indices;                   // of those used, pointers before an index, and what is within an index
     std::map<std::size_t, std::vector<std::size_t>> accesses;  // arrays and pointers, with the variables that decide the place
     std::vector<std::size_t> controls;                         // statements
     std::vector<std::string_view> calls;
@@ -121,6 +122,7 @@ struct Dice {
   std::uint32_t wrong = 0;
   std::vector<std::uint32_t> also_wrong;           // what these depend on too is more suspect than what they do not
   std::vector<std::uint32_t> right, right_loads;   // of the latter only the places are right
+  std::vector<std::uint32_t> settled;              // lines that are not the wrong one
   std::vector<std::vector<std::uint32_t>> needed;  // the wrong value is computed from one line of each
   std::vector<std::uint32_t> executed;
   bool is_missing = false;  // conditions around the wrong line count more than its values

@@ -19,9 +19,11 @@
 #include "harness/mutate/mutant.h"
 #include "harness/mutate/operators.h"
 #include "harness/mutate/source.h"
+#include "harness/triage/absent_edits.h"
 #include "harness/triage/confirm.h"
 #include "harness/triage/edit_places.h"
 #include "harness/triage/edit_trials.h"
+#include "harness/triage/first_of_two.h"
 #include "harness/triage/ordered.h"
 #include "harness/triage/plausible_edits.h"
 #include "harness/triage/suspects.h"
@@ -86,16 +88,18 @@ double unlikeliness(std::string_view op, LineSuspicion::Fault fault, Words likel
   const bool is_name = op == "other_name" || op == "near_number";
   constexpr double last = 4;
   if (op == "more_statement") return last;
-  if (op == "other_function") return 0;
+  if (op == "other_function" || op == "unused") return 0;
   if (op == "more_logarithm" || op == "other_type" || op == "other_quotient" || op.starts_with("moved_") || op == "swapped_statements")
     return second;
   if (fault == Fault::limit) {
     // The first of them go wrong most often.
     constexpr double next = 0.15;
     if (is_among(op, kLimits)) return next * static_cast<double>(std::ranges::find(kLimits, op) - kLimits.begin());
+    if (op == "more_bound" || op == "more_size") return second;
     return is_name || op == "more_term" || op == "size" ? unlikely : far_fetched;
   }
   if (fault == Fault::place) return is_among(op, kPlaces) || is_name ? 0 : op == "more_term" || op == "more_stride" ? second : far_fetched;
+  if (op == "more_bound" || op == "more_size") return unlikely + second;
   if (fault == Fault::amount && (is_among(op, kAmounts) || op == "start")) return 0;
   if (fault == Fault::amount && (op == "more_factor" || op == "minus" || op == "more_rescaling")) return second;
   return is_among(op, kFarFetched) ? far_fetched : unlikely;
@@ -105,7 +109,8 @@ double unlikeliness(std::string_view op, LineSuspicion::Fault fault, Words likel
 bool is_made_for(std::string_view op, std::string_view kind) {
   using namespace mistake;
   if (op == "more_logarithm") return kind == kUnnormalised || kind == kUnknown || kind == kRescale || kind == kScale;
-  if (op == "other_quotient") return kind == kHead || kind == kRing || kind == kStride;
+  if (op == "more_bound") return is_among(kind, std::array{kMask, kNewest, kWindow, kUnknown});
+  if (op == "other_quotient") return is_among(kind, std::array{kHead, kRing, kStride, kLayout, kNotWritten, kUninitialised});
   if (op == "swapped_statements" || op.starts_with("moved_")) return is_among(kind, std::array{kMask, kScale, kSoftcap, kSinks, kRescale});
   return op == "size" && is_among(kind, std::array{kWindow, kChunk, kMask, kNewest, kOldest});
 }
@@ -114,6 +119,7 @@ bool is_made_for(std::string_view op, std::string_view kind) {
 std::vector<Edit> order_by_suspicion(const Source& source, std::vector<Edit> edits, std::string_view kind, const LineSuspicion& suspicion) {
   const Words likely = likely_operators(kind);
   for (Edit& edit : plausible_edits(source, suspicion)) edits.push_back(std::move(edit));
+  for (Edit& edit : absent_edits(source, suspicion)) edits.push_back(std::move(edit));
   order_by(edits, [&](const Edit& edit) {
     constexpr double least = 0.01;
     const double suspect = std::max(least, suspicion.of(source.place(edit.offset).line));
@@ -233,6 +239,10 @@ Blame blame_small_edits(const Laboratory& laboratory, const EditSearch& asked) {
   EditSearch search = asked;
   search.passing = passing;
   const auto start = std::chrono::steady_clock::now();
+  // The rest is for the first of two mistakes, if the landmarks would show it.
+  constexpr double for_one = 0.7;
+  const std::chrono::duration<double> whole = search.budget;
+  if (search.landmarks != nullptr) search.budget *= for_one;
   const auto left = [&]() -> std::chrono::duration<double> { return search.budget - (std::chrono::steady_clock::now() - start); };
   Laboratory before = laboratory.with_source(laboratory.variant().source);
   const Source source(kernels::read_text(laboratory.variant().source), laboratory.variant().source.string());
@@ -294,7 +304,10 @@ Blame blame_small_edits(const Laboratory& laboratory, const EditSearch& asked) {
       }
     }
   }
-  return blame.suspects.empty() ? partial : blame;
+  if (!blame.suspects.empty()) return blame;
+  if (!partial.suspects.empty() || search.landmarks == nullptr) return partial;
+  std::optional<FirstOfTwo> first = blame_first_of_two(laboratory, source, trials.half_right(), search, whole - search.budget);
+  return first ? std::move(first->blame) : Blame{};
 }
 
 }  // namespace assay::harness

@@ -212,6 +212,7 @@ void StatementReader::define_arguments(Statement& statement, std::size_t first, 
   for (std::size_t i = first; i < last; ++i) {
     const bool begins = at(i - 1).is("(") || at(i - 1).is(",") || at(i - 1).is("&");
     if (begins && at(i).is_identifier() && !at(i + 1).is("(")) define(statement, variable(at(i).text));
+    statement.stores = statement.defines;
   }
 }
 
@@ -227,9 +228,9 @@ void StatementReader::read_uses(Statement& statement, std::size_t first, std::si
       statement.uses.push_back(used);
       read_access(statement, used, i, last);
       if (at(i + 1).is("[") && slices_.variables_[used].is_pointer) {
-        statement.places.push_back(used);
+        statement.bases.push_back(used);
         for (std::size_t j = i + 2; j < at(i + 1).match; ++j) {
-          if (at(j).is_identifier() && !at(j - 1).is(".") && !at(j + 1).is("(")) statement.places.push_back(variable(at(j).text));
+          if (at(j).is_identifier() && !at(j - 1).is(".") && !at(j + 1).is("(")) statement.indices.push_back(variable(at(j).text));
         }
       }
     }
@@ -270,6 +271,7 @@ std::size_t StatementReader::add(std::size_t first, std::size_t last) {
       std::size_t base = first;
       while (base < assignment && !at(base).is_identifier()) ++base;
       if (base < assignment) define(statement, variable(at(base).text));
+      if (at(base + 1).is("[") || (base > first && at(base - 1).is("*"))) statement.stores = statement.defines;
     } else {
       read_uses(statement, first, last);
       if (at(first).is_identifier() && at(first + 1).is("(")) define_arguments(statement, first + 2, last);

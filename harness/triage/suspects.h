@@ -19,6 +19,7 @@ struct Blame {
   std::vector<Suspect> suspects;
   std::string repaired;     // the whole text with the first repair; empty if none was found
   bool is_partial = false;  // whether some failing cases fail with it: there may be another mistake
+  bool is_guess = false;    // whether it is no repair: it only gets further than the kernel does without
   std::string_view kind;    // the class that the repair shows; empty if it shows none
 };
 
@@ -28,6 +29,13 @@ struct Blame {
 // Whether the variant passes all of these cases with `text` as its source.
 [[nodiscard]] bool passes_all(const Laboratory& laboratory, const std::string& text, std::span<const Case> cases);
 
+// What the landmarks of a failing case say.
+struct WrongLandmark {
+  Case test_case;
+  std::size_t first = 0, all = 0;  // the first wrong one, and how many there are
+  std::string_view name;
+};
+
 // What an edit must not break, and where to try first.
 struct EditSearch {
   std::string_view kind;          // the class of the mistake
@@ -36,6 +44,7 @@ struct EditSearch {
   std::span<const Case> passing;
   std::span<const Case> given;               // all failing cases of the run, to confirm an edit that passes those
   const LineSuspicion* suspicion = nullptr;  // nullptr: every line is as likely
+  const WrongLandmark* landmarks = nullptr;  // nullptr: nothing is known of them
   std::chrono::duration<double> budget = {};
 };
 

@@ -21,6 +21,7 @@
 #include "harness/triage/nearby.h"
 #include "harness/triage/ordered.h"
 #include "harness/triage/repaired_class.h"
+#include "harness/triage/second_mistake.h"
 #include "harness/triage/subject_lines.h"
 #include "harness/triage/suspects.h"
 #include "harness/triage/telling_cases.h"
@@ -45,6 +46,8 @@ void keep_symptom(Laboratory& laboratory, Finding& finding) {
   if (!class_of(both, laboratory).empty()) return;
   const std::string_view given = class_of(std::span(both).first(1), laboratory);
   const std::string_view minimal = class_of(std::span(both).last(1), laboratory);
+  if (!given.empty() && minimal.empty())
+    finding.near.push_back(fmt::format("{} shows {}, which the smallest case alone does not", format_case(finding.given.test_case), given));
   // Of one class with two numbers, both are the same mistake.
   if (given.empty() || minimal.empty() || given == minimal) return;
   finding.near.push_back(fmt::format("{} fails as well, but like {} and not like {}, so the given case was not reduced to it",
@@ -141,50 +144,6 @@ Blame blame_confirmed_differences(Laboratory& laboratory, std::vector<Case> must
     must_pass.insert(must_pass.end(), broken.begin(), broken.end());
   }
   return {};
-}
-
-// Where an edit repairs a part of the failing cases, the kernel may make a second mistake, which the others show.
-void blame_second_mistake(const Laboratory& laboratory, Blame& blamed, EditSearch search) {
-  Laboratory half = with_text(laboratory, blamed.repaired);
-  constexpr std::size_t most = 4;
-  constexpr std::size_t most_passing = 10;
-  std::vector<Case> left;
-  std::vector<Case> failing;
-  std::vector<Case> passing(search.passing.begin(), search.passing.end());
-  std::vector<Observation> observed;
-  half.prefetch(search.given);
-  for (const Case& test_case : search.given) {
-    if (half.verdict(test_case).status == Status::passed) {
-      if (passing.size() < most_passing) passing.push_back(test_case);
-      continue;
-    }
-    left.push_back(test_case);
-    if (failing.size() >= most || size_of(test_case) > kLargestNearby) continue;
-    failing.push_back(test_case);
-    if (std::optional<Observation> observation = half.observe(test_case); observation && observation->is_failure())
-      observed.push_back(std::move(*observation));
-  }
-  if (failing.empty()) return;
-  constexpr std::size_t looked_at = 2;
-  const Focus focus = focus_on(half, std::span(observed).first(std::min(looked_at, observed.size())));
-  search.kind = mistake::kUnknown;
-  search.budget /= 2;
-  search.is_kind_sure = false;
-  search.failing = failing;
-  search.passing = passing;
-  search.given = left;
-  search.suspicion = focus.suspects.empty() ? nullptr : &focus.suspicion;
-  Blame second = blame_small_edits(half, search);
-  // Its file is the edited copy, which nobody else has.
-  const Suspect edited = blamed.suspects.front();
-  for (Suspect suspect : second.suspects.empty() ? focus.suspects : second.suspects) {
-    suspect.file = edited.file;
-    suspect.why = fmt::format("a second mistake: after the edit of line {}, {}", edited.line, suspect.why);
-    blamed.suspects.push_back(std::move(suspect));
-  }
-  if (second.suspects.empty()) return;
-  blamed.repaired = second.repaired;
-  blamed.is_partial = second.is_partial;
 }
 
 // Adds what the class is about. Returns whether the kernel names it.
@@ -286,9 +245,12 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
                                .passing = stays,
                                .given = given,
                                .suspicion = focus.suspects.empty() && !knows_subject ? nullptr : &focus.suspicion,
+                               .landmarks = focus.landmarks && focus.is_sure ? &*focus.landmarks : nullptr,
                                .budget = budget};
     if (!is_half) blamed = blame_small_edits(laboratory, search);
     if (blamed.is_partial) blame_second_mistake(laboratory, blamed, search);
+    // It is no repair, but says where to look.
+    if (blamed.is_guess) blamed.repaired.clear();
   }
   finding.suspects = std::move(blamed.suspects);
   if (!blamed.repaired.empty() && !blamed.is_partial) {

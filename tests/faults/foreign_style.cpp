@@ -78,7 +78,7 @@ constexpr Twin kTiles[] = {
      "heads of the output are as far apart as those of the query",
      "head * params.O_strides[1]",
      "head * params.Q_strides[1]",
-     {"half/d64x64/b1/h4x4/q32/k33/nomask/packed/gauss/s1"},
+     {"half/d64x64/b1/h4x4/q33/k33/nomask/packed/gauss/s1"},
      {}},
     {"maximum_from_zero",
      "the maximum is never below 0",

@@ -57,6 +57,14 @@ std::vector<double> numbers(double first, double step) {
   return made;
 }
 
+// So many that every value between the two is met.
+std::vector<double> dense(double first, double last) {
+  constexpr std::size_t count = 200'000;
+  std::vector<double> made;
+  for (std::size_t i = 0; i < count; ++i) made.push_back(first + (last - first) * static_cast<double>(i) / count);
+  return made;
+}
+
 const std::vector<double> kInputs = numbers(2.5, 0.37), kScores = numbers(-0.7, 0.231), kOutputs = numbers(11.3, 1.7);
 
 // Inputs, scores from them, outputs from scores; a value for each key.
@@ -105,6 +113,31 @@ TEST(Landmarks, AFactorOfTheKernelsOwnFormulationIsRight) {
   EXPECT_EQ(found->landmark, "output");
   EXPECT_EQ(found->line, 0U);
   EXPECT_THAT(found->needed, ElementsAre(ElementsAre(20U)));
+}
+
+// A line with thousands of numbers meets every value, and what lies beside them as well.
+TEST(Landmarks, WhatManyNumbersMeetByChanceIsNotHeld) {
+  const auto found = Trace().hold(10, kInputs, TracedOperation::Kind::move).hold(15, dense(-1.0, 1.2)).match(three_landmarks());
+  ASSERT_TRUE(found);
+  EXPECT_NE(found->line, 15U) << found->sentence;
+  EXPECT_THAT(found->right, Not(Contains(15U)));
+  EXPECT_THAT(found->sentence, Not(HasSubstr("right are scores")));
+}
+
+// Scores of 1 say nothing, so the factor may come from them.
+TEST(Landmarks, AFactorOfWhatIsComputedFromTheUnknownIsNotCertain) {
+  Landmarks landmarks = three_landmarks();
+  const auto factor = [&] {
+    return Trace().hold(10, kInputs, TracedOperation::Kind::move).hold(20, kScores).hold(30, times(kOutputs, 3)).match(landmarks);
+  };
+  const auto certain = factor();
+  ASSERT_TRUE(certain);
+  EXPECT_TRUE(certain->is_sure);
+  for (LandmarkElement& element : landmarks.list[1].elements) element.values = {1.0};
+  const auto found = factor();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->line, 30U);
+  EXPECT_FALSE(found->is_sure) << found->sentence;
 }
 
 TEST(Landmarks, AKeyThatALineNeverReadsIsMissing) {

@@ -169,5 +169,22 @@ kernel void mine(device const float * k, device float * out, constant Params & p
   for (const Edit& edit : plausible_edits(source, all)) EXPECT_TRUE(edit.op == "start" || source.place(edit.offset).line == 5U) << edit.op;
 }
 
+// A line that stores something in memory does not decide where a pointer to it points.
+TEST(Slices, WhatIsStoredDoesNotDecideAPlace) {
+  const Source source(
+      "kernel void mine(device const float * k, device float * out, threadgroup float * shared, uint lane, uint n) {\n"
+      "  uint at = lane / n;\n"
+      "  shared[lane] = k[lane];\n"
+      "  out[lane] = shared[at];\n"
+      "}\n",
+      "mine.metal");
+  const Slices slices(source, {});
+  const std::uint32_t wrong[] = {4};
+  const auto places = slices.behind(wrong, {.of_place = true});
+  EXPECT_TRUE(places.contains(2));
+  EXPECT_FALSE(places.contains(3));
+  EXPECT_TRUE(slices.behind(wrong, {}).contains(3));
+}
+
 }  // namespace
 }  // namespace assay::tests::slices_test

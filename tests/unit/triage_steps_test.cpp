@@ -101,6 +101,23 @@ TEST(Hunks, TheSmallestSetIsFoundAmongHarmlessDifferences) {
   EXPECT_EQ(guilty.size(), 3U);
 }
 
+// Half of the one statement and half of the other are right in neither source.
+TEST(Hunks, PartsOfAStatementAreUndoneTogether) {
+  const std::string wrong = "a = 1;\nb = s > 0 ? 1 / s : 0;\nc = 3;\nd = 4;\n";
+  const std::string right = "a = 2;\nb = s == 0 ? 0 : 1 / s;\nc = 5;\nd = 4;\n";
+  const auto hunks = harness::hunks_between(wrong, right, true);
+  ASSERT_TRUE(hunks);
+  ASSERT_GT(hunks->size(), 3U);
+  const auto is_right = [&](std::string text) {
+    std::erase(text, ' ');
+    const bool is_whole = text.find("b=s>0?1/s:0;") != std::string::npos || text.find("b=s==0?0:1/s;") != std::string::npos;
+    return is_whole && text.find("c=5") != std::string::npos;
+  };
+  const auto guilty = harness::blame(wrong, *hunks, is_right, [] { return true; });
+  ASSERT_THAT(guilty, SizeIs(1));
+  EXPECT_EQ(guilty.front().line, 3U);
+}
+
 TEST(Hunks, NamesAloneAreNoDifference) {
   const std::string own = "float all = 0; all += weight * w2; f(all);";
   EXPECT_EQ(harness::with_names_of(own, "float sum = 0; sum += weight * w1; f(sum);"), "float all = 0; all += weight * w2; f(all);");

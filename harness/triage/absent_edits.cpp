@@ -1,0 +1,242 @@
+// Adds unused arguments, bounds and sizes to expressions of suspect lines.
+#include "harness/triage/absent_edits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "harness/triage/edit_maker.h"
+#include "harness/triage/ordered.h"
+#include "harness/triage/unused_names.h"
+
+namespace assay::harness {
+namespace {
+
+constexpr std::array<std::string_view, 4> kOrders = {"<", "<=", ">", ">="};
+
+class AbsentEdits : public EditMaker {
+ public:
+  AbsentEdits(const Source& source, const SourcePiece& piece, const LineSuspicion& suspicion) : EditMaker(source, piece, suspicion) {
+    for (const std::string_view name : harness::unused_names(source)) unused_.insert(name);
+    find_limits();
+  }
+
+  std::vector<Edit> run() {
+    for (std::size_t i = 0; i < structure_.expressions.size(); ++i) {
+      const Expression& expression = structure_.expressions[i];
+      if (expression.is_fixed || !is_suspect(expression.range)) continue;
+      add_unused(i);
+      add_bounds(i);
+      add_sizes(i);
+    }
+    return std::move(edits_);
+  }
+
+ private:
+  struct Unused {
+    std::string text;  // "heads", "params.heads"
+    std::string_view name;
+    std::string type;
+  };
+
+  [[nodiscard]] std::vector<Unused> unused_in(const Expression& expression) const {
+    std::vector<Unused> found;
+    for (const Variable& variable : expression.variables) {
+      if (unused_.contains(variable.name)) found.push_back({std::string(variable.name), variable.name, std::string(plain(variable.type))});
+      for (const auto& [name, type] : members_.of_struct(plain(variable.type))) {
+        if (unused_.contains(name) && !is_array(name))
+          found.push_back({fmt::format("{}.{}", variable.name, name), name, std::string(type)});
+      }
+    }
+    return found;
+  }
+
+  // Quotients and remainders of the source, and integers in scope, of which one is the factor of a stride.
+  [[nodiscard]] std::vector<std::string> factors_in(const Expression& expression) const {
+    constexpr std::size_t most_quotients = 6, most_names = 12;
+    std::vector<std::string> factors;
+    for (std::size_t i = 1; i + 1 < tokens_.size() && factors.size() < most_quotients; ++i) {
+      if (!tokens_[i].is("%") && !tokens_[i].is("/")) continue;
+      const TokenRange range = {i - 1, i + 2};
+      if (!tokens_[i - 1].is_identifier() || !tokens_[i + 1].is_identifier() || is_member(i - 1) || is_called(i + 1)) continue;
+      if (find_variable(expression, tokens_[i - 1].text) == nullptr || !is_known_in(expression, range) || is_float(expression, i - 1))
+        continue;
+      std::string text = fmt::format("({})", text_of(range));
+      if (std::ranges::find(factors, text) == factors.end()) factors.push_back(std::move(text));
+    }
+    std::vector<std::string> names = integers_in_scope(expression);
+    names.resize(std::min(names.size(), most_names));
+    std::ranges::move(names, std::back_inserter(factors));
+    return factors;
+  }
+
+  void add_unused(std::size_t edited) {
+    const Expression& expression = structure_.expressions[edited];
+    for (const Unused& unused : unused_in(expression)) {
+      replace_like(expression, unused);
+      choose(expression, unused);
+      if (!is_integer_type(unused.type)) continue;
+      replace_sums(edited, unused);
+      const std::vector<std::string> factors = factors_in(expression);
+      for (const ExpressionTerms::Term& term : terms_[edited].terms) {
+        if (!is_product(expression, term.range) || names_pointer(expression, term.range)) continue;
+        const std::string_view text = text_of(term.range);
+        for (const std::string& factor : factors) {
+          if (factor != unused.text) replace("unused", term.range, fmt::format("{} + {} * {}", text, factor, unused.text));
+        }
+        replace("unused", term.range, fmt::format("{} + {}", text, unused.text));
+        replace("unused", term.range, fmt::format("({}) * {}", text, unused.text));
+      }
+    }
+  }
+
+  // In place of a part of a sum: what is computed may be given.
+  void replace_sums(std::size_t edited, const Unused& unused) {
+    std::vector<TokenRange> terms;
+    for (const ExpressionTerms::Term& term : terms_[edited].terms) terms.push_back(term.range);
+    order_by(terms, [](const TokenRange& range) { return range.first; });
+    for (std::size_t i = 0; i + 1 < terms.size(); ++i) {
+      const SourceToken& between = tokens_[terms[i].last];
+      const bool is_sum = terms[i].last + 1 == terms[i + 1].first && (between.is("+") || between.is("-"));
+      const bool is_integer = is_integer_type(type_at(structure_.expressions[edited], terms[i].last - 1));
+      if (is_sum && is_integer) replace("unused", {terms[i].first, terms[i + 1].last}, unused.text);
+    }
+  }
+
+  // Whether the term is a product of integers, as in an index, or an integer within one.
+  [[nodiscard]] bool is_product(const Expression& expression, TokenRange term) const {
+    if (term.is_empty() || is_target(term)) return false;
+    for (std::size_t i = term.first; i < term.last; ++i) {
+      if (is_float(expression, i) || tokens_[i].is("[")) return false;
+    }
+    const bool is_offset =
+        expression.is_offset || !terms_of(tokens_, expression.range, expression.is_offset).array_at(tokens_, term).empty();
+    return is_offset ||
+           std::any_of(tokens_.begin() + static_cast<std::ptrdiff_t>(term.first), tokens_.begin() + static_cast<std::ptrdiff_t>(term.last),
+                       [](const SourceToken& token) { return token.is("*") || token.is("/") || token.is("%"); });
+  }
+
+  // The first token of what token i names, with the struct before it; i + 1 is behind its last.
+  [[nodiscard]] TokenRange whole_name(std::size_t i) const { return {is_member(i) && i >= 2 ? i - 2 : i, i + 1}; }
+
+  [[nodiscard]] std::string_view type_at(const Expression& expression, std::size_t i) const {
+    if (is_member(i)) return members_.type_of(tokens_[i].text);
+    const Variable* variable = find_variable(expression, tokens_[i].text);
+    return variable == nullptr ? std::string_view() : plain(variable->type);
+  }
+
+  // In place of an argument of the same type.
+  void replace_like(const Expression& expression, const Unused& unused) {
+    for (std::size_t i = expression.range.first; i < expression.range.last; ++i) {
+      if (!tokens_[i].is_identifier() || is_called(i) || is_array(tokens_[i].text) || type_at(expression, i) != unused.type) continue;
+      if (!is_target({i, i + 1})) replace("unused", whole_name(i), unused.text);
+    }
+  }
+
+  // A choice between the two, by a condition of another expression.
+  void choose(const Expression& expression, const Unused& unused) {
+    constexpr std::size_t most = 4;
+    for (std::size_t i = expression.range.first; i < expression.range.last; ++i) {
+      if (!tokens_[i].is_identifier() || is_called(i) || is_array(tokens_[i].text) || type_at(expression, i) != unused.type) continue;
+      const TokenRange name = whole_name(i);
+      if (is_target(name)) continue;
+      std::vector<std::pair<std::uint32_t, std::string_view>> conditions;
+      for (const ExpressionTerms& terms : terms_) {
+        for (const TokenRange& term : terms.condition_terms) {
+          if (!is_known_in(expression, term) || changes_something(term)) continue;
+          const std::uint32_t own = line_of(name), other = line_of(term);
+          conditions.emplace_back(own > other ? own - other : other - own, text_of(term));
+        }
+      }
+      order_by(conditions, [](const auto& one) { return one.first; });
+      conditions.resize(std::min(conditions.size(), most));
+      for (const auto& [distance, condition] : conditions) {
+        replace("unused", name, fmt::format("(({}) ? {} : {})", condition, text_of(name), unused.text));
+        replace("unused", name, fmt::format("(({}) ? {} : {})", condition, unused.text, text_of(name)));
+      }
+    }
+  }
+
+  // What stands behind a `<` somewhere: numbers of keys, lengths, capacities.
+  void find_limits() {
+    for (const ExpressionTerms& terms : terms_) {
+      for (const TokenRange& condition : terms.condition_terms) {
+        for (std::size_t i = condition.first; i + 1 < condition.last; ++i) {
+          if (!among(kOrders, tokens_[i].text) || tokens_[i].is_angle || !tokens_[i + 1].is_identifier()) continue;
+          std::size_t last = i + 2;
+          while (last + 1 < condition.last && tokens_[last].is(".")) last += 2;
+          if (last == condition.last) limits_.push_back({i + 1, last});
+        }
+      }
+    }
+  }
+
+  void add_bounds(std::size_t edited) {
+    constexpr std::size_t most_limits = 4, most_names = 2;
+    const Expression& expression = structure_.expressions[edited];
+    for (const TokenRange& condition : terms_[edited].conditions) {
+      const std::string_view text = text_of(condition);
+      std::set<std::string_view> names;
+      for (std::size_t i = condition.first; i < condition.last && names.size() < most_names; ++i) {
+        const bool is_name = tokens_[i].is_identifier() && !is_member(i) && !is_called(i) && !is_array(tokens_[i].text);
+        if (is_name && is_integer_type(type_at(expression, i)) && (i + 1 >= tokens_.size() || !tokens_[i + 1].is(".")))
+          names.insert(tokens_[i].text);
+      }
+      std::vector<std::pair<std::uint32_t, std::string_view>> limits;
+      for (const TokenRange& limit : limits_) {
+        const std::string_view other = text_of(limit);
+        if (!is_known_in(expression, limit) || text.find(other) != std::string_view::npos) continue;
+        const std::uint32_t own = line_of(condition), line = line_of(limit);
+        const bool is_known = std::ranges::any_of(limits, [&](const auto& one) { return one.second == other; });
+        if (!is_known && is_integer_type(type_at(expression, limit.last - 1)))
+          limits.emplace_back(own > line ? own - line : line - own, other);
+      }
+      order_by(limits, [](const auto& one) { return one.first; });
+      limits.resize(std::min(limits.size(), most_limits));
+      for (const std::string_view name : names) {
+        for (const auto& [distance, limit] : limits) {
+          if (name == limit) continue;
+          replace("more_bound", condition, fmt::format("({}) || {} >= {}", text, name, limit));
+          replace("more_bound", condition, fmt::format("({}) && {} < {}", text, name, limit));
+        }
+      }
+    }
+  }
+
+  void add_sizes(std::size_t edited) {
+    const Expression& expression = structure_.expressions[edited];
+    if (!holds_comparison(tokens_, expression.range)) return;
+    for (const ExpressionTerms::Term& term : terms_[edited].terms) {
+      if (term.is_index || is_target(term.range) || term.range.is_empty() || !tokens_[term.range.first].is_identifier()) continue;
+      const bool is_name = whole_name(term.range.last - 1).first == term.range.first;
+      if (!is_name || !is_integer_type(type_at(expression, term.range.last - 1))) continue;
+      const std::string_view text = text_of(term.range);
+      for (const std::string_view size : sizes_) {
+        if (size == text || !is_known_in(expression, term.range)) continue;
+        replace("more_size", term.range, fmt::format("({} + {})", text, size));
+        replace("more_size", term.range, fmt::format("({} - {})", text, size));
+      }
+    }
+  }
+
+  std::set<std::string_view> unused_;
+  std::vector<TokenRange> limits_;
+};
+
+}  // namespace
+
+std::vector<Edit> absent_edits(const Source& source, const LineSuspicion& suspicion) {
+  std::vector<Edit> edits;
+  for (const SourcePiece& piece : source.pieces()) {
+    if (piece.is_macro) continue;
+    for (Edit& edit : AbsentEdits(source, piece, suspicion).run()) edits.push_back(std::move(edit));
+  }
+  return edits;
+}
+
+}  // namespace assay::harness

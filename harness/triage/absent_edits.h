@@ -1,0 +1,18 @@
+// Edits that add what a mistake left out.
+#pragma once
+
+#include <vector>
+
+#include "harness/mutate/operators.h"
+#include "harness/mutate/source.h"
+#include "harness/triage/slices.h"
+
+namespace assay::harness {
+
+// Edits of expressions on suspect lines. `op` is
+//   unused       an argument that no line uses gets into a sum, in place of another one, or into a choice between the two
+//   more_bound   a condition also compares one of its variables with a limit that the source has elsewhere
+//   more_size    a part of a limit becomes larger or smaller by a constant of the source
+[[nodiscard]] std::vector<Edit> absent_edits(const Source& source, const LineSuspicion& suspicion);
+
+}  // namespace assay::harness
