@@ -43,7 +43,14 @@ endfunction()
 # goes to templates (JSON, format strings, containers) and headers of ours, which the sources of a unit share. Sources that match APART are
 # compiled alone, because they define the same names as others; so are sources with compiler options of their own. Preset tidy compiles all
 # alone, and without precompiled headers.
-set(ASSAY_UNIT 24 CACHE STRING "How many sources are compiled as one unit: small numbers make small changes fast, large ones a full build")
+# A library of 60 sources takes a third less processor time in one unit than in three, but then a single processor compiles it.
+cmake_host_system_information(RESULT processors QUERY NUMBER_OF_LOGICAL_CORES)
+if(processors LESS 4)
+  set(unit 72)
+else()
+  set(unit 24)
+endif()
+set(ASSAY_UNIT ${unit} CACHE STRING "How many sources are compiled as one unit: small numbers make small changes fast, large ones a full build")
 function(assay_unity target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "APART")
   if(CMAKE_DISABLE_PRECOMPILE_HEADERS OR ASSAY_UNIT LESS 2)

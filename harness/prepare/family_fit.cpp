@@ -38,7 +38,7 @@ std::size_t common_names(const kernels::FamilyContract& contract, const metal::F
 }
 
 // Arguments with the family's names, plus a small weight for those at its indices, divided by the arguments that either has.
-double likeness(const kernels::FamilyContract& contract, const metal::FunctionDeclaration& function) {
+double resemblance(const kernels::FamilyContract& contract, const metal::FunctionDeclaration& function) {
   constexpr double index_alone = 0.01;
   const auto own = std::ranges::count_if(function.arguments, is_buffer);
   const auto placed = std::ranges::count_if(function.arguments, [&](const auto& argument) {
@@ -160,7 +160,7 @@ bool may_bind(const kernels::FamilyContract& contract, const metal::FunctionDecl
 
 const metal::FunctionDeclaration& nearest_function(const kernels::FamilyContract& contract,
                                                    std::span<const metal::FunctionDeclaration> functions) {
-  return *std::ranges::max_element(functions, {}, [&](const auto& function) { return likeness(contract, function); });
+  return *std::ranges::max_element(functions, {}, [&](const auto& function) { return resemblance(contract, function); });
 }
 
 FamilyFits fit_families(const metal::Library& library) {
@@ -174,7 +174,7 @@ FamilyFits fit_families(const metal::Library& library) {
   double most = 0;
   for (const kernels::FamilyContract& contract : families::contracts()) {
     const metal::FunctionDeclaration& function = nearest_function(contract, library.functions());
-    const double alike = likeness(contract, function);
+    const double alike = resemblance(contract, function);
     if (alike > most && common_names(contract, function) != 0) {
       most = alike;
       nearest = &contract;
