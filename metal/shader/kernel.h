@@ -4,14 +4,9 @@
 // OpenCL has no bit-fields; Metal does.
 #pragma OPENCL EXTENSION __cl_clang_bitfields : enable
 
-// Places inside these headers are never shown, and to describe the hundreds of members of a vector takes clang as long as to read a kernel.
-#pragma clang attribute push(__attribute__((nodebug)), apply_to = hasType(functionType))
-
 #include "prelude.h"
 
 #include "entry.h"
-
-#pragma clang attribute pop
 
 // Macros of this dialect that are ordinary names in Metal. The user's own macros are already expanded here.
 #undef CL_VERSION_1_0

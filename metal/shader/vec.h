@@ -70,27 +70,29 @@ constexpr lanes_t<T, N> convert(lanes_t<U, N> from) {
   }                                                                \
   __declspec(property(get = get_##name, put = put_##name)) T name, alias;
 
-#define ASSAY_SWIZZLE2_READ(name, alias, a, b)                                                                         \
-  constexpr vec<T, 2> get_##name() const { return vec<T, 2>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b)); } \
+// Without this, clang would describe the hundreds of swizzles of each type to debuggers, which takes as long as to read a kernel.
+#define ASSAY_HIDDEN __attribute__((nodebug))
+#define ASSAY_SWIZZLE2_READ(name, alias, a, b)                                                                                      \
+  ASSAY_HIDDEN constexpr vec<T, 2> get_##name() const { return vec<T, 2>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b)); } \
   __declspec(property(get = get_##name)) vec<T, 2> name, alias;
-#define ASSAY_SWIZZLE3_READ(name, alias, a, b, c)                                                                         \
-  constexpr vec<T, 3> get_##name() const { return vec<T, 3>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c)); } \
+#define ASSAY_SWIZZLE3_READ(name, alias, a, b, c)                                                                                      \
+  ASSAY_HIDDEN constexpr vec<T, 3> get_##name() const { return vec<T, 3>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c)); } \
   __declspec(property(get = get_##name)) vec<T, 3> name, alias;
-#define ASSAY_SWIZZLE4_READ(name, alias, a, b, c, d)                                                                         \
-  constexpr vec<T, 4> get_##name() const { return vec<T, 4>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c, d)); } \
+#define ASSAY_SWIZZLE4_READ(name, alias, a, b, c, d)                                                                                      \
+  ASSAY_HIDDEN constexpr vec<T, 4> get_##name() const { return vec<T, 4>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c, d)); } \
   __declspec(property(get = get_##name)) vec<T, 4> name, alias;
 
-#define ASSAY_SWIZZLE2(name, alias, a, b)                                                                              \
-  constexpr vec<T, 2> get_##name() const { return vec<T, 2>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b)); } \
-  vec<T, 2> put_##name(vec<T, 2> from) { return put2(from, a, b); }                                                    \
+#define ASSAY_SWIZZLE2(name, alias, a, b)                                                                                           \
+  ASSAY_HIDDEN constexpr vec<T, 2> get_##name() const { return vec<T, 2>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b)); } \
+  ASSAY_HIDDEN vec<T, 2> put_##name(vec<T, 2> from) { return put2(from, a, b); }                                                    \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 2> name, alias;
-#define ASSAY_SWIZZLE3(name, alias, a, b, c)                                                                              \
-  constexpr vec<T, 3> get_##name() const { return vec<T, 3>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c)); } \
-  vec<T, 3> put_##name(vec<T, 3> from) { return put3(from, a, b, c); }                                                    \
+#define ASSAY_SWIZZLE3(name, alias, a, b, c)                                                                                           \
+  ASSAY_HIDDEN constexpr vec<T, 3> get_##name() const { return vec<T, 3>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c)); } \
+  ASSAY_HIDDEN vec<T, 3> put_##name(vec<T, 3> from) { return put3(from, a, b, c); }                                                    \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 3> name, alias;
-#define ASSAY_SWIZZLE4(name, alias, a, b, c, d)                                                                              \
-  constexpr vec<T, 4> get_##name() const { return vec<T, 4>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c, d)); } \
-  vec<T, 4> put_##name(vec<T, 4> from) { return put4(from, a, b, c, d); }                                                    \
+#define ASSAY_SWIZZLE4(name, alias, a, b, c, d)                                                                                           \
+  ASSAY_HIDDEN constexpr vec<T, 4> get_##name() const { return vec<T, 4>(__detail::Raw(), __builtin_shufflevector(v_, v_, a, b, c, d)); } \
+  ASSAY_HIDDEN vec<T, 4> put_##name(vec<T, 4> from) { return put4(from, a, b, c, d); }                                                    \
   __declspec(property(get = get_##name, put = put_##name)) vec<T, 4> name, alias;
 
 template <class T>

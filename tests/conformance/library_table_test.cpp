@@ -235,9 +235,7 @@ std::vector<std::string> faults(const std::vector<TableRow>& rows, const Names& 
 
 Names names_of_headers() {
   const fs::path shader = metal::compile::find_toolchain().shader;
-  // What kernel.h includes. It has pragmas of clang besides, which no kernel may have.
-  const metal::compile::Compiler compiler{metal::CompileOptions()};
-  Names names = public_names(compiler.preprocess({{shader / "prelude.h", "prelude.h"}, {shader / "entry.h", "entry.h"}}));
+  Names names = public_names(metal::compile::Compiler(metal::CompileOptions()).preprocess({{shader / "kernel.h", "kernel.h"}}));
   names.merge(macros(read(shader / "include" / "assay_macros.h")));
   return names;
 }
