@@ -204,9 +204,7 @@ void Threadgroup::prepare_lane(Lane& lane, const Launch& launch, std::uint32_t t
 void Threadgroup::prepare_groups(const Launch& launch) {
   launch_ = &launch;
   hazard_.reset();
-  strays_.begin_threadgroup();
-  strays_.incidents.begin_threadgroup((std::uint64_t{launch.position.z} * launch.grid.y + launch.position.y) * launch.grid.x +
-                                      launch.position.x);
+  strays_.begin_threadgroup((std::uint64_t{launch.position.z} * launch.grid.y + launch.position.y) * launch.grid.x + launch.position.x);
   random_state_ = launch.schedule.seed;
   for (const auto coordinate : {launch.position.x, launch.position.y, launch.position.z})
     random_state_ = base::next_random(random_state_) ^ coordinate;

@@ -15,8 +15,10 @@ namespace assay::metal::execute {
 
 namespace {
 
-// Number of invalid accesses of one threadgroup that are reported one by one. After these, pages that were read stay mapped. The
-// threadgroup ends after kMost accesses: a fault takes some fifty microseconds.
+// In the first threadgroups of a dispatch, invalid accesses are reported one by one, up to a number for each threadgroup. After these,
+// and in all later threadgroups, pages that were read stay mapped. A threadgroup ends after kMost accesses: a fault takes some fifty
+// microseconds.
+constexpr std::uint64_t kThreadgroupsInFull = 4;
 constexpr std::uint64_t kReportedEach = 32;
 constexpr std::uint64_t kMost = 16384;
 
@@ -31,7 +33,9 @@ bool covers(const void* first, std::uint64_t bytes, const void* address) {
 
 }  // namespace
 
-void Strays::begin_threadgroup() {
+void Strays::begin_threadgroup(std::uint64_t number) {
+  incidents.begin_threadgroup(number);
+  reported_each_ = number < kThreadgroupsInFull ? kReportedEach : 0;
   strays_.clear();
   strays_.reserve(kMostInstructions);
   count_ = 0;
@@ -98,7 +102,7 @@ Containment Strays::contain(const Fault& fault) {
   } else {
     strays_.push_back(stray);
   }
-  return count_ > kReportedEach ? Containment::pages : Containment::once;
+  return count_ > reported_each_ ? Containment::pages : Containment::once;
 }
 
 void Strays::report() {

@@ -20,7 +20,8 @@ class Strays {
  public:
   explicit Strays(const Threadgroup& threadgroup) : threadgroup_(threadgroup) {}
 
-  void begin_threadgroup();
+  // `number`: within the dispatch, from 0.
+  void begin_threadgroup(std::uint64_t number);
 
   // Whether and how the access may continue (see ContainFault). If it may, it is recorded for report().
   Containment contain(const Fault& fault);
@@ -70,6 +71,7 @@ class Strays {
   const Threadgroup& threadgroup_;
   std::vector<Stray> strays_;
   std::uint64_t count_ = 0;
+  std::uint64_t reported_each_ = 0;          // of this threadgroup, before pages stay mapped
   std::map<std::string, LineTable> tables_;  // by the object's file, because later objects reuse addresses
 };
 

@@ -215,6 +215,19 @@ TEST(Contained, ALoopOfThemEndsWithTheSameNumbers) {
   for (std::uint32_t t = 0; t < 32; ++t) EXPECT_EQ(outcome.output[t], 4000U) << t << " " << text(outcome);
 }
 
+// Later threadgroups report each page that they read, and read the same.
+TEST(Contained, OnlyTheFirstThreadgroupsCountEachAccess) {
+  const auto outcome = run("out[tg * 32 + t] = in[5120 + t];", {}, {8, 1, 1});
+  ASSERT_EQ(outcome.hazards.size(), 1U) << text(outcome);
+  EXPECT_EQ(outcome.hazards[0].count, 4U * 32 + 4);
+  for (std::uint32_t at = 0; at < 256; ++at) EXPECT_EQ(outcome.output[at], kPoison) << at;
+  // Writes stay separate: what one of them leaves is not to be read.
+  const auto written = run("io[5120 + t] = t;\nout[tg * 32 + t] = io[5120 + t];", {}, {8, 1, 1});
+  ASSERT_EQ(written.hazards.size(), 2U) << text(written);
+  EXPECT_EQ(written.hazards[0].count, 8U * 32);
+  for (std::uint32_t at = 0; at < 256; ++at) EXPECT_EQ(written.output[at], kPoison) << at;
+}
+
 TEST(Contained, ResultsDoNotDependOnTheNumberOfCpuThreads) {
   const std::string body =
       "for (uint i = 0; i < 20; ++i) io[4000 + 32 * i + t] = tg + 1;\nuint x = 0;\nfor (uint i = 0; i < 20; ++i) x += io[4000 + 32 * i + "
