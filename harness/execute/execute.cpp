@@ -427,12 +427,12 @@ void encode_case(const PreparedVariant& prepared, const Case& test_case, const f
 }
 
 KernelReport run_case(const PreparedVariant& prepared, const Case& test_case, const fixtures::Shelf& shelf,
-                      const metal::SimulatorOptions& options) {
+                      const metal::SimulatorOptions& options, std::chrono::duration<double> longest) {
   KernelHost& process = kernel_host({});
   KernelReport report;
   with_first_pass(prepared, test_case, shelf, &process.memory(), [&](const Encode& encode) {
     const auto encode_pass = [&](std::size_t, metal::ComputeEncoder& encoder) { encode(encoder); };
-    report = process.run({.libraries = prepared.libraries, .options = options, .encode = encode_pass});
+    report = process.run({.libraries = prepared.libraries, .options = options, .encode = encode_pass, .longest = longest});
   });
   return report;
 }

@@ -1,6 +1,7 @@
 // Carries one case from its fixture to its verdict.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -93,9 +94,9 @@ struct ExecutionOptions {
 // the reason, for a case that execute_case() would reject or skip, and what the encoder throws.
 void encode_case(const PreparedVariant& prepared, const Case& test_case, const fixtures::Shelf& shelf, metal::ComputeEncoder& encoder);
 
-// Executes these dispatches once, in this thread's KernelProcess, without oracle and judge. Throws what encode_case() and
-// KernelProcess::run() throw.
+// Executes these dispatches once, in this thread's KernelProcess, without oracle and judge, within a time (0: any). Throws what
+// encode_case() and KernelProcess::run() throw.
 [[nodiscard]] KernelReport run_case(const PreparedVariant& prepared, const Case& test_case, const fixtures::Shelf& shelf,
-                                    const metal::SimulatorOptions& options);
+                                    const metal::SimulatorOptions& options, std::chrono::duration<double> longest = {});
 
 }  // namespace assay::harness

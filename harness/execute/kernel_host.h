@@ -1,6 +1,7 @@
 // Where the kernels of a case run: what it is asked for, and what it reports.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -43,6 +44,8 @@ struct KernelRun {
   // Asked when all passes before have run. The first that may not run is the last.
   std::function<bool(std::size_t pass)> may_run = [](std::size_t) { return true; };
   std::vector<ShadowRequest> shadows = {};  // of the policy `shadow`
+  // How long a pass may take on the simulator; 0: for ever. Whoever runs cases in workers has a limit for those.
+  std::chrono::duration<double> longest{0};
   // Pipelines that further runs of these libraries are likely to need. They are compiled already; empty: none.
   std::function<std::vector<metal::PipelineDescriptor>()> likely = {};
 };

@@ -338,12 +338,15 @@ void KernelProcess::start() {
   }
 }
 
-base::Bytes KernelProcess::ask(const base::Bytes& request) {
+base::Bytes KernelProcess::ask(const base::Bytes& request, std::chrono::duration<double> longest) {
   if (!server_) start();
   server_->ask(request);
-  base::Reply reply = server_->wait();
-  if (reply.kind != base::Reply::Kind::answer) throw KernelDied(fault_of(reply, *server_));
-  return std::move(reply.bytes);
+  using Clock = std::chrono::steady_clock;
+  std::optional<base::Reply> reply =
+      longest.count() > 0 ? server_->receive_until(Clock::now() + std::chrono::duration_cast<Clock::duration>(longest)) : server_->wait();
+  if (!reply) throw KernelDied(fault::Timeout{longest.count()});
+  if (reply->kind != base::Reply::Kind::answer) throw KernelDied(fault_of(*reply, *server_));
+  return std::move(reply->bytes);
 }
 
 KernelReport KernelProcess::run(const KernelRun& run) {
@@ -368,7 +371,7 @@ KernelReport KernelProcess::run(const KernelRun& run) {
       else
         pass = run.passes;
       if (is_last || pass == run.passes) request.end = wishes;
-      auto outcome = base::from_bytes<Ending>(ask(base::to_bytes(request)));
+      auto outcome = base::from_bytes<Ending>(ask(base::to_bytes(request), run.longest));
       if (const auto* refused = std::get_if<Refused>(&outcome)) throw metal::EncodeError(refused->text);
       if (const auto* failed = std::get_if<Failed>(&outcome)) throw std::runtime_error(failed->text);
       if (!request.end) {

@@ -4,6 +4,7 @@
 // loaded and executed. This process compiles, encodes, and judges afterwards from its own copy of the inputs.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -36,7 +37,8 @@ class KernelProcess final : public KernelHost {
 
   [[nodiscard]] std::vector<std::uint64_t> load(const KernelRun& run, const std::vector<metal::PipelineDescriptor>& wanted);
   void start();
-  [[nodiscard]] base::Bytes ask(const base::Bytes& request);
+  // Throws KernelDied if there is no answer after so many seconds, unless these are 0.
+  [[nodiscard]] base::Bytes ask(const base::Bytes& request, std::chrono::duration<double> longest);
 
   metal::SharedMemory memory_;
   std::vector<Loaded> pipelines_;  // that the process has loaded, or will when it starts

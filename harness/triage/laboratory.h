@@ -93,6 +93,8 @@ class Laboratory {
   // Limits the time per case; `longest` > 0.
   void set_patience(std::chrono::duration<double> longest) { options_.run.timeout = std::min(options_.run.timeout, longest); }
 
+  [[nodiscard]] std::chrono::duration<double> patience() const { return options_.run.timeout; }
+
   [[nodiscard]] std::size_t runs() const { return runs_; }
 
  private:

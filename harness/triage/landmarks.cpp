@@ -12,6 +12,7 @@
 
 #include "harness/cases/case_data.h"
 #include "harness/execute/execute.h"
+#include "harness/execute/kernel_host.h"
 #include "harness/triage/landmark_description.h"
 #include "harness/triage/landmark_match.h"
 #include "harness/triage/localise.h"
@@ -85,8 +86,10 @@ std::optional<LandmarkFinding> find_landmarks(Laboratory& laboratory, const Obse
   metal::ValueTrace trace;
   trace.most_values = std::size_t{1} << 22U;
   try {
-    static_cast<void>(run_case(*prepared, observation.test_case, laboratory.shelf(), {.trace = &trace}));
+    static_cast<void>(run_case(*prepared, observation.test_case, laboratory.shelf(), {.trace = &trace}, laboratory.patience()));
   } catch (const metal::Error&) {
+    return std::nullopt;
+  } catch (const KernelDied&) {
     return std::nullopt;
   }
   if (trace.is_cut) return std::nullopt;

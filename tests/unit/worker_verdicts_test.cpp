@@ -81,6 +81,25 @@ TEST_F(WorkerVerdicts, ALoopWithoutEffectsThatNeverEndsTimesOut) {
   }
 }
 
+// Who runs a case without a worker, as triage does to trace one, gives it a limit of its own.
+TEST_F(WorkerVerdicts, ARunInThisProcessThatNeverEndsIsGivenUp) {
+  const std::vector<kernels::Variant> variants = catalogue({kernel("while (params.nwg == 4) threadgroup_barrier(mem_flags::mem_none);")});
+  const std::vector<harness::Case> cases = {tq4(kVictim), tq4(kNeighbours[0])};
+  const harness::Workbench workbench(variants, cases, settings());
+  const harness::PreparedVariant& prepared = workbench.variants().at("kernel");
+  const fixtures::Shelf shelf;
+  const auto run = [&](const harness::Case& test_case, double seconds) {
+    return harness::run_case(prepared, test_case, shelf, {}, std::chrono::duration<double>(seconds));
+  };
+  try {
+    static_cast<void>(run(cases[0], 0.3));
+    ADD_FAILURE() << "the kernel ended";
+  } catch (const harness::KernelDied& death) {
+    EXPECT_NE(death.fault.as<harness::fault::Timeout>(), nullptr) << harness::text_of(death.fault.details);
+  }
+  EXPECT_GT(run(cases[1], 30).counters.threadgroups, 0U) << "the next one has a process of its own";
+}
+
 // A kernel's strays are contained; what a function of the host does for it is not.
 TEST_F(WorkerVerdicts, AKernelThatEndsItsProcessCrashes) {
   const auto undisturbed = run("", 1);
