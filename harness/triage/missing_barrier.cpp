@@ -28,6 +28,7 @@ struct StatementGap {
   std::uint32_t line = 0;
   std::size_t depth = 0;  // blocks around it
   bool is_in_kernel = false;
+  std::uint32_t first = 0, last = 0;  // lines of the function around it
   bool helps = false;
 };
 
@@ -43,7 +44,7 @@ bool is_kernel(const std::vector<SourceToken>& tokens, std::size_t open) {
 bool begins_block(const std::vector<SourceToken>& tokens, std::size_t i) {
   if (i == 0) return false;
   const SourceToken& before = tokens[i - 1];
-  return before.is(")") || before.is("else") || before.is("do") || before.is(";") || before.is("{") || before.is("}");
+  return before.is(")") || before.is("const") || before.is("else") || before.is("do") || before.is(";") || before.is("{") || before.is("}");
 }
 
 std::vector<StatementGap> gaps_of(const Source& source) {
@@ -54,17 +55,23 @@ std::vector<StatementGap> gaps_of(const Source& source) {
     std::vector<std::size_t> ends;  // of the blocks around i
     std::size_t end_of_list = 0;
     bool is_in_kernel = false;
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
     for (std::size_t i = 1; i < tokens.size(); ++i) {
       const bool is_between = tokens[i - 1].is(";") || tokens[i - 1].is("{") || tokens[i - 1].is("}");
       if (is_between && i - 1 != end_of_list && !ends.empty() && !tokens[i].is("else") && !tokens[i].is("while"))
-        gaps.push_back({tokens[i].offset, source.place(tokens[i].offset).line, ends.size(), is_in_kernel});
+        gaps.push_back({tokens[i].offset, source.place(tokens[i].offset).line, ends.size(), is_in_kernel, first, last});
       while (!ends.empty() && i >= ends.back()) ends.pop_back();
       if (tokens[i].is("(") && tokens[i].match > i) {
         i = tokens[i].match;
       } else if (tokens[i].is("{") && tokens[i].match > i) {
         // Only within functions: a block there is that of a function, or within one.
-        if (begins_block(tokens, i) && (!ends.empty() || tokens[i - 1].is(")"))) {
-          if (ends.empty()) is_in_kernel = is_kernel(tokens, i);
+        if (begins_block(tokens, i) && (!ends.empty() || tokens[i - 1].is(")") || tokens[i - 1].is("const"))) {
+          if (ends.empty()) {
+            is_in_kernel = is_kernel(tokens, i);
+            first = source.place(tokens[i].offset).line;
+            last = source.place(tokens[tokens[i].match].offset).line;
+          }
           ends.push_back(tokens[i].match);
         } else if (!ends.empty()) {
           i = end_of_list = tokens[i].match;
@@ -91,26 +98,28 @@ std::string with_barrier(const std::string& text, const StatementGap& gap) {
   return text.substr(0, gap.offset) + std::string(kBarrierCall) + " " + text.substr(gap.offset);
 }
 
-// Those that help, the more likely ones first: in kernels, in the fewest blocks, and of a stretch of such places the last one, before which
+// Those that help, the more likely ones first: in a function that makes one of the accesses, if it is no kernel, because a function
+// protects what it shares itself; else in kernels. Then in the fewest blocks, and of a stretch of such places the last one, before which
 // all that must be done first is done. Where both accesses are in a loop and the first one belongs to the round before, a barrier at the
 // end of the loop does as well as one at its beginning; most kernels have it at the end.
 std::vector<StatementGap> ordered(const std::vector<StatementGap>& gaps, const metal::Hazard& race) {
-  const auto helps_in_kernel = [](const StatementGap& gap) { return gap.helps && gap.is_in_kernel; };
-  const bool in_kernel = std::ranges::any_of(gaps, helps_in_kernel);
-  const auto is_candidate = [&](const StatementGap& gap) { return gap.helps && gap.is_in_kernel == in_kernel; };
-  std::size_t depth = std::numeric_limits<std::size_t>::max();
-  for (const StatementGap& gap : gaps) depth = is_candidate(gap) ? std::min(depth, gap.depth) : depth;
-  std::vector<StatementGap> level;
-  std::ranges::copy_if(gaps, std::back_inserter(level),
-                       [&](const StatementGap& gap) { return gap.is_in_kernel == in_kernel && gap.depth == depth; });
-  std::vector<StatementGap> last_ones;
-  for (std::size_t i = 0; i < level.size(); ++i) {
-    if (level[i].helps && (i + 1 == level.size() || !level[i + 1].helps)) last_ones.push_back(level[i]);
-  }
   const std::uint32_t one = race.first.line;
   const std::uint32_t other = race.second ? race.second->line : one;
   const std::uint32_t first = std::min(one, other);
   const std::uint32_t last = std::max(one, other);
+  const auto holds = [](const StatementGap& gap, std::uint32_t line) { return gap.first <= line && line <= gap.last; };
+  const auto is_around = [&](const StatementGap& gap) { return !gap.is_in_kernel && (holds(gap, first) || holds(gap, last)); };
+  const bool in_helper = std::ranges::any_of(gaps, [&](const StatementGap& gap) { return gap.helps && is_around(gap); });
+  const bool in_kernel = !in_helper && std::ranges::any_of(gaps, [](const StatementGap& gap) { return gap.helps && gap.is_in_kernel; });
+  const auto is_in_scope = [&](const StatementGap& gap) { return in_helper ? is_around(gap) : gap.is_in_kernel == in_kernel; };
+  std::size_t depth = std::numeric_limits<std::size_t>::max();
+  for (const StatementGap& gap : gaps) depth = gap.helps && is_in_scope(gap) ? std::min(depth, gap.depth) : depth;
+  std::vector<StatementGap> level;
+  std::ranges::copy_if(gaps, std::back_inserter(level), [&](const StatementGap& gap) { return is_in_scope(gap) && gap.depth == depth; });
+  std::vector<StatementGap> last_ones;
+  for (std::size_t i = 0; i < level.size(); ++i) {
+    if (level[i].helps && (i + 1 == level.size() || !level[i + 1].helps)) last_ones.push_back(level[i]);
+  }
   order_by(last_ones, [&](const StatementGap& gap) -> double {
     if (gap.line > first && gap.line <= last) return 0;
     constexpr double behind = 0.1, before = 3;

@@ -9,7 +9,7 @@
 namespace assay::harness {
 
 // `race`: between simdgroups, on the cases `racing` under the policy `checked`; `given` as in EditSearch. Of several places that help, one
-// in a kernel and in the fewest blocks is named. Without suspects if none helps.
+// in a function of an access, else in a kernel, and in the fewest blocks is named. Without suspects if none helps.
 [[nodiscard]] Blame blame_missing_barrier(const Laboratory& laboratory, const metal::Hazard& race, std::span<const Case> racing,
                                           std::span<const Case> given);
 
