@@ -133,6 +133,10 @@ std::size_t MistakenAttention::place(std::size_t batch, std::size_t head, std::i
 std::int64_t MistakenAttention::in_ring(Change::Ring ring, std::int64_t key) const {
   if (ring == Change::Ring::own || shape_.cache != Cache::ring) return key;
   const auto capacity = static_cast<std::int64_t>(shape_.capacity);
+  if (ring == Change::Ring::turns_early) {
+    const auto start = static_cast<std::int64_t>(shape_.ring_start);
+    return ((start + key) % static_cast<std::int64_t>(shape_.keys) - start + capacity) % capacity;
+  }
   const std::int64_t moved = ring == Change::Ring::ignored ? -static_cast<std::int64_t>(shape_.ring_start)
                              : ring == Change::Ring::later ? 1
                                                            : -1;
@@ -221,8 +225,10 @@ void MistakenAttention::add_sink(const Change& change, const Row& row, std::size
 AttentionChunks MistakenAttention::chunks_of(const Change& change, const Row& row, const Split& split, const double* keys) const {
   using Length = Change::Length;
   const std::size_t of = change.length == Length::of_first_batch ? 0 : change.length == Length::longest ? shape_.batches - 1 : row.batch;
-  const auto length = static_cast<std::size_t>(
+  const auto all = static_cast<std::size_t>(
       std::clamp<std::int64_t>(static_cast<std::int64_t>(shape_.kv_len[of]) + change.keys, 0, static_cast<std::int64_t>(shape_.keys)));
+  const std::size_t parts = std::max<std::size_t>(1, shape_.blocks * shape_.nsg);
+  const std::size_t length = change.loses_remainder ? all / parts * parts : all;
   const std::size_t chunk = split.keys_of_chunk;
   const std::size_t count = (length + chunk - 1) / chunk;
   const bool is_ragged = length % chunk != 0;

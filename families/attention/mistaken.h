@@ -63,8 +63,10 @@ struct Change {
   Nibbles nibbles_of_keys = Nibbles::own, nibbles_of_values = Nibbles::own;
   enum class Neighbour { none, previous, next };  // keys or values are those of the key before or behind
   Neighbour key_rows = Neighbour::none, value_rows = Neighbour::none;
-  // Slots of a ring: its start is ignored, or one later or earlier.
-  enum class Ring { own, ignored, later, earlier };
+  // Keys are divided among the parts of the launch, rounded down: no part has those that remain.
+  bool loses_remainder = false;
+  // Slots of a ring: its start is ignored, or one later or earlier; or slot 0 follows after as many slots as there are keys.
+  enum class Ring { own, ignored, later, earlier, turns_early };
   Ring ring_of_keys = Ring::own, ring_of_values = Ring::own;
   bool keeps_hidden = false;  // hidden keys have a score of minus infinity, also where nothing else is in a chunk
   double skips_below = 0;     // keys whose score is so far below the maximum are skipped; 0: none

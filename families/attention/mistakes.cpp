@@ -62,8 +62,7 @@ void add_visibility(Table& table) {
   table.add(mistake::kNewest, "one key behind the last one is read", &Change::keys, 1, 1);
   table.add(mistake::kOldest, "the first key is lost", [](Change& c) { c.online.lost = Online::Lost::oldest; });
   table.add(mistake::kOldest, "the oldest key of the window is lost", [](Change& c) { c.online.lost = Online::Lost::oldest_visible; }, 1);
-  table.add(mistake::kMask, "queries of a batch are at the positions that they would have in the longest batch",
-            &Change::is_at_end_of_longest, true);
+  table.add(mistake::kMask, "the offset of the queries is that of the longest batch, in every batch", &Change::is_at_end_of_longest, true);
   for (const std::size_t size : std::array<std::size_t, 5>{4, 8, 16, 32, 64}) {
     const std::string of = " of each tile of " + std::to_string(size) + " queries";
     table.add(mistake::kMask, "the causal mask of all queries is that of the first one" + of, &Change::ends_with_first_of, size, 1);
@@ -149,6 +148,8 @@ void add_chunks(Table& table) {
     add("the first chunk" + of + " counts twice", split, [](Online& c) { c.twice = Online::Twice::first_chunk; }, 2);
     add("the keys after the last whole chunk" + of + " count twice", split, [](Online& c) { c.twice = Online::Twice::tail; }, 2);
   }
+  table.add(mistake::kChunk, "the keys that remain when all are divided among the parts, rounded down, are lost", &Change::loses_remainder,
+            true, 1);
   using Stream = Online::Stream;
   for (const NamedSplit& some : splits()) {
     if (some.split.streams == 1) continue;
@@ -220,7 +221,8 @@ void add_rows(Table& table) {
   using Ring = Change::Ring;
   for (const auto& [ring, says] : {std::pair{Ring::ignored, "the start of the ring is ignored"},
                                    {Ring::later, "the ring starts one slot later"},
-                                   {Ring::earlier, "the ring starts one slot earlier"}}) {
+                                   {Ring::earlier, "the ring starts one slot earlier"},
+                                   {Ring::turns_early, "the ring turns after as many slots as there are keys, and not at its capacity"}}) {
     table.add(mistake::kRing, says, [chosen = ring](Change& c) { c.ring_of_keys = c.ring_of_values = chosen; });
     table.add(mistake::kRing, std::string("for keys, ") + says, &Change::ring_of_keys, ring, 1);
     table.add(mistake::kRing, std::string("for values, ") + says, &Change::ring_of_values, ring, 1);
