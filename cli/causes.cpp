@@ -16,6 +16,7 @@
 
 #include "base/counted.h"
 #include "base/text.h"
+#include "cli/failure_keeper.h"
 #include "cli/say.h"
 #include "cli/terminal.h"
 #include "families/registry.h"

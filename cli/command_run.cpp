@@ -15,11 +15,11 @@
 #include "base/counted.h"
 #include "base/sandbox.h"
 #include "base/text.h"
-#include "cli/causes.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/device.h"
 #include "cli/estimate.h"
+#include "cli/failure_keeper.h"
 #include "cli/files.h"
 #include "cli/interrupt.h"
 #include "cli/last_failed.h"
@@ -180,7 +180,10 @@ std::vector<std::string> failing_names(const std::vector<harness::CaseRecord>& r
   return names;
 }
 
+CausesOfRun* triage_of_runs = nullptr;
+
 void add_run_triage(CLI::App& command, Options& options) {
+  if (triage_of_runs == nullptr) return;
   command.add_flag(
       "--triage", options.triage,
       "After the run, group the failing cases by cause, as `assay triage` does, and keep the causes in the ledger: reports show "
@@ -227,6 +230,8 @@ int run_selection(const Options& asked, const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+void offer_triage(CausesOfRun* causes_of_run) { triage_of_runs = causes_of_run; }
 
 harness::RunOptions run_options_for(const Options& options, std::size_t cases) {
   harness::RunOptions running = run_options(options);
@@ -315,7 +320,7 @@ int run_prepared(const Options& options, const Workspace& workspace, const harne
   }
   if (options.triage && summary.failures() != 0)
     recording.record_findings(
-        causes_of_run(options, workspace, workbench, running, failing_names(records), std::move(failures), interrupt));
+        triage_of_runs(options, workspace, workbench, running, failing_names(records), std::move(failures), interrupt));
   const std::size_t skips = is_strict(options) ? count_untrusted_skips(records) : 0;
   if (skips != 0)
     say("strict: {} {} skipped for what the kernel under test lacks, which counts as a failure\n", base::counted(skips, "case"),

@@ -12,6 +12,7 @@
 
 #include "cli/causes.h"
 #include "cli/commands.h"
+#include "cli/failure_keeper.h"
 #include "cli/files.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"

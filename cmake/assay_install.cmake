@@ -16,7 +16,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/assay")
-set(libraries base math metal kernels oracles fixtures families harness reports command)
+set(libraries base math metal kernels oracles fixtures families harness_core harness reports_core reports command_core command)
 set(packages sodium seccomp mpfr hdf5 eigen)
 set_target_properties(assay_cli PROPERTIES EXPORT_NAME assay)
 foreach(name IN LISTS libraries packages)

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "harness/cases/case.h"
-#include "harness/triage/minimise.h"
+#include "harness/cases/case_size.h"
 #include "harness/triage/ordered.h"
 #include "reports/grouped.h"
 

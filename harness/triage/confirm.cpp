@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "harness/cases/case_size.h"
 #include "harness/cases/suite.h"
-#include "harness/triage/minimise.h"
 #include "harness/triage/ordered.h"
 
 namespace assay::harness {

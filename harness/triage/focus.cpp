@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
+#include "harness/cases/case_size.h"
 #include "harness/mutate/source.h"
 #include "harness/triage/landmarks.h"
-#include "harness/triage/minimise.h"
 #include "harness/triage/ordered.h"
 #include "harness/triage/unused_names.h"
 #include "kernels/variant.h"

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "harness/cases/case_size.h"
 #include "harness/cases/file_case.h"
 #include "harness/triage/case_name.h"
 #include "harness/triage/ordered.h"
@@ -20,30 +21,6 @@ std::vector<std::int64_t> counts_below(std::int64_t count) {
   for (std::int64_t n = 1; n < count; n = n < 5 ? n + 1 : n * 2) counts.push_back(n);
   if (count > 2) counts.push_back(count - 1);
   return counts;
-}
-
-std::int64_t simplest(const Axis& axis, const Case& test_case) {
-  return axis.simplest_as.empty() ? axis.simplest : test_case.at(axis.simplest_as);
-}
-
-// The size that an axis adds if it is not a factor of the size.
-double extra_of(const Axis& axis, std::int64_t value, std::int64_t simplest) {
-  constexpr std::int64_t many = 50;
-  constexpr std::int64_t far = 200;
-  switch (axis.weight) {
-    case families::Weight::repeat:
-      return 0.02 * static_cast<double>(std::max<std::int64_t>(value, 1) - 1);
-    case families::Weight::extent:
-      return 0.001 * static_cast<double>(std::min(value, many));
-    case families::Weight::start:
-      return value == 0 ? 0.0 : 0.02 + 0.0001 * static_cast<double>(std::min(value, far));
-    case families::Weight::choice:
-      return value == simplest ? 0.0 : axis.simplest_as.empty() ? 0.02 : 0.03;
-    case families::Weight::none:
-    case families::Weight::factor:
-      break;
-  }
-  return 0;
 }
 
 class Neighbours {
@@ -78,19 +55,6 @@ class Neighbours {
 
 }  // namespace
 
-double size_of(const Case& test_case) {
-  double size = 1;
-  double extras = 0;
-  for (std::size_t i = 0; i < test_case.values.size(); ++i) {
-    const Axis& axis = test_case.family->axes[i];
-    if (axis.weight == families::Weight::factor) size *= static_cast<double>(std::max<std::int64_t>(test_case.values[i], 1));
-    extras += extra_of(axis, test_case.values[i], simplest(axis, test_case));
-  }
-  if (test_case.fixture != "gauss") extras += test_case.fixture == "poisoned" ? 0.06 : 0.04;
-  if (test_case.seed != 1) extras += 0.005;
-  return size * (1 + extras);
-}
-
 std::vector<Case> smaller_cases(const Case& test_case, Smaller how) {
   Neighbours neighbours(test_case);
   const std::vector<Axis>& axes = test_case.family->axes;
@@ -108,7 +72,7 @@ std::vector<Case> smaller_cases(const Case& test_case, Smaller how) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (axes[i].tried == families::Tried::counts) neighbours.add_axis(i, counts_below(test_case.values[i]));
     if (!axes[i].values.empty()) neighbours.add_axis(i, axes[i].values);
-    if (axes[i].tried == families::Tried::simplest) neighbours.add_axis(i, std::array{simplest(axes[i], test_case)});
+    if (axes[i].tried == families::Tried::simplest) neighbours.add_axis(i, std::array{simplest_value(axes[i], test_case)});
   }
   Case next = test_case;
   next.fixture = "gauss";

@@ -9,10 +9,6 @@
 
 namespace assay::harness {
 
-// The effort to understand a case: query rows times keys (or rows) times coordinates, plus less than one row for each other axis that
-// does not have its simplest value.
-[[nodiscard]] double size_of(const Case& test_case);
-
 using families::Smaller;
 // Cases smaller than this one, the smallest first.
 [[nodiscard]] std::vector<Case> smaller_cases(const Case& test_case, Smaller how);

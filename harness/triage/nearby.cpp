@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "harness/cases/case_size.h"
 #include "harness/triage/case_name.h"
-#include "harness/triage/minimise.h"
 
 namespace assay::harness {
 

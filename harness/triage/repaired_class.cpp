@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "harness/cases/case_size.h"
 #include "harness/triage/fit.h"
-#include "harness/triage/minimise.h"
 #include "harness/triage/ordered.h"
 #include "harness/triage/repaired_thing.h"
 

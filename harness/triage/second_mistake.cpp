@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "harness/cases/case_size.h"
 #include "harness/triage/confirm.h"
 #include "harness/triage/focus.h"
-#include "harness/triage/minimise.h"
 #include "harness/triage/nearby.h"
 
 namespace assay::harness {

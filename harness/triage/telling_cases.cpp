@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "harness/cases/case_size.h"
 #include "harness/triage/case_name.h"
 #include "harness/triage/fit.h"
 #include "harness/triage/focus.h"

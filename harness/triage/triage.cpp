@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "harness/cases/case_size.h"
 #include "harness/cases/suite.h"
 #include "harness/triage/confirm.h"
 #include "harness/triage/each_mistake.h"

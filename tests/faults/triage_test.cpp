@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "families/registry.h"
-#include "harness/triage/minimise.h"
+#include "harness/cases/case_size.h"
 #include "harness/triage/triage.h"
 #include "tests/faults/twin_variant.h"
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "families/registry.h"
+#include "harness/cases/case_size.h"
 #include "harness/triage/classify.h"
 #include "harness/triage/hunks.h"
 #include "harness/triage/localise.h"
