@@ -95,7 +95,8 @@ endfunction()
 
 # assay_embed(<name> <root> <file>...)
 #
-# Embeds files into a library of the calling folder, as assay::<folder>::embedded_file() of their paths below the root.
+# Embeds files into a library of the calling folder, as assay::<folder>::embedded_file() of their paths below the root. They are objects of a
+# target without dependencies: CMake would let the command, and with it all sources of the library, wait for the libraries that it links.
 function(assay_embed name root)
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
   set(embedded "${CMAKE_CURRENT_BINARY_DIR}/embedded_file.cpp")
@@ -105,8 +106,10 @@ function(assay_embed name root)
             "-DROOT=${root}" "-DFILES=${files}" -P "${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake"
     DEPENDS ${ARGN} "${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake"
     COMMENT "Embedding files of ${folder}/" VERBATIM)
-  target_sources(${name} PRIVATE "${embedded}")
-  set_source_files_properties("${embedded}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+  add_library(${name}_embedded OBJECT "${embedded}")
+  target_include_directories(${name}_embedded PRIVATE "${PROJECT_SOURCE_DIR}")
+  assay_compile_options(${name}_embedded)
+  target_sources(${name} PRIVATE "$<TARGET_OBJECTS:${name}_embedded>")
 endfunction()
 
 # assay_library(<name> [CONVERSION] [COLD] [ONLY <regex>] [EXCLUDE <regex>...] [PUBLIC <target>...] [PRIVATE <target>...] [APART <regex>...]
