@@ -42,6 +42,7 @@ struct Hazard {
   std::uint64_t count = 1;
   bool lacks_line = false;    // of an invalid access: its line is not known, and `first` is the kernel's
   std::uint32_t written = 0;  // memory beside which it wrote: bit i is buffer i, bit 31 is threadgroup memory; 0: not known
+  bool first_writes = false, second_writes = false;  // of a race: which of its accesses change memory
 };
 inline constexpr std::uint32_t kWroteBesideThreadgroupMemory = std::uint32_t{1} << 31U;
 

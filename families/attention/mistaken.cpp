@@ -211,15 +211,15 @@ double MistakenAttention::score(const Change& change, const Row& row, const doub
   return (capped(score) + (change.scales_bias ? 0.0 : bias)) * change.score;
 }
 
-void MistakenAttention::add_sink(const Change& change, const Row& row, std::size_t streams, AttentionChunks& chunks) const {
+void MistakenAttention::add_sink(const Change& change, const Row& row, AttentionChunks& chunks) const {
   using Sinks = Change::Sinks;
   if (inputs_.sinks.empty() || change.sinks == Sinks::ignored) return;
   const std::size_t head = change.sinks == Sinks::of_first ? 0 : change.sinks == Sinks::of_next ? (row.head + 1) % shape_.heads : row.head;
   const double value =
       static_cast<double>(inputs_.sinks[head]) * (change.sinks == Sinks::scaled ? scale_ : 1.0) * change.score * change.sink;
+  const double times = change.sink_times * (change.sinks == Sinks::in_each_part ? static_cast<double>(parts()) : 1.0);
   if (chunks.empty()) chunks.emplace_back();
-  const std::size_t times = change.sinks == Sinks::in_each_stream ? std::min(streams, chunks.size()) : 1;
-  for (std::size_t i = 0; i < times; ++i) chunks[i].push_back({0, value, 1.0, true});
+  chunks.front().push_back({0, value, times, true});
 }
 
 AttentionChunks MistakenAttention::chunks_of(const Change& change, const Row& row, const Split& split, const double* keys) const {
@@ -227,8 +227,7 @@ AttentionChunks MistakenAttention::chunks_of(const Change& change, const Row& ro
   const std::size_t of = change.length == Length::of_first_batch ? 0 : change.length == Length::longest ? shape_.batches - 1 : row.batch;
   const auto all = static_cast<std::size_t>(
       std::clamp<std::int64_t>(static_cast<std::int64_t>(shape_.kv_len[of]) + change.keys, 0, static_cast<std::int64_t>(shape_.keys)));
-  const std::size_t parts = std::max<std::size_t>(1, shape_.blocks * shape_.nsg);
-  const std::size_t length = change.loses_remainder ? all / parts * parts : all;
+  const std::size_t length = change.loses_remainder ? all / parts() * parts() : all;
   const std::size_t chunk = split.keys_of_chunk;
   const std::size_t count = (length + chunk - 1) / chunk;
   const bool is_ragged = length % chunk != 0;
@@ -276,7 +275,7 @@ AttentionChunks MistakenAttention::chunks_of(const Change& change, const Row& ro
       std::erase_if(some, [&](const AttentionEntry& entry) { return entry.score < maximum - change.skips_below; });
     }
   }
-  add_sink(change, row, split.streams, chunks);
+  add_sink(change, row, chunks);
   return chunks;
 }
 
@@ -288,7 +287,7 @@ std::vector<double> MistakenAttention::evaluate(const Change& change) const {
   const double* keys = other_keys.empty() ? k_.data() : other_keys.data();
   const double* values = other_values.empty() ? v_.data() : other_values.data();
   Split split = change.split;
-  if (split.streams == 0) split.streams = std::max<std::size_t>(1, shape_.blocks * shape_.nsg);
+  if (split.streams == 0) split.streams = parts();
   if (split.keys_of_chunk == 0) split.keys_of_chunk = std::max<std::size_t>(1, (shape_.keys + split.streams - 1) / split.streams);
   const StreamShape streams = {.workgroups = 1, .simdgroups = split.streams, .head_dim = shape_.dv, .partials = false};
   std::vector<double> output(shape_.batches * shape_.heads * shape_.queries * shape_.dv);

@@ -4,6 +4,7 @@
 // reads, and how it scores, rescales, merges and divides. With all switches off it is the oracle's value.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -49,9 +50,10 @@ struct Change {
 
   enum class Slopes { own, first, next, none };
   Slopes slopes = Slopes::own;
-  enum class Sinks { own, ignored, of_first, of_next, scaled, in_each_stream };
+  enum class Sinks { own, ignored, of_first, of_next, scaled, in_each_part };
   Sinks sinks = Sinks::own;
-  double sink = 1;  // factor on the sinks
+  double sink = 1;        // factor on the sinks
+  double sink_times = 1;  // how often each counts; greater than 0
 
   bool queries_of_first_batch = false, keys_of_first_batch = false, values_of_first_batch = false;
   bool query_of_first_row = false;
@@ -101,7 +103,9 @@ class MistakenAttention final : public Model {
   [[nodiscard]] double stored_bias(const Change& change, const Row& row, std::size_t key) const;
   [[nodiscard]] double score(const Change& change, const Row& row, const double* query, std::size_t key, const double* key_row) const;
   [[nodiscard]] AttentionChunks chunks_of(const Change& change, const Row& row, const Split& split, const double* keys) const;
-  void add_sink(const Change& change, const Row& row, std::size_t streams, AttentionChunks& chunks) const;
+  void add_sink(const Change& change, const Row& row, AttentionChunks& chunks) const;
+  // Of the launch.
+  [[nodiscard]] std::size_t parts() const { return std::max<std::size_t>(1, shape_.blocks * shape_.nsg); }
 
   Shape shape_;
   Inputs inputs_;

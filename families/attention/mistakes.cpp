@@ -106,16 +106,10 @@ void add_masks(Table& table) {
   table.add(mistake::kSinks, "every head uses the sink of the first head", &Change::sinks, Sinks::of_first);
   table.add(mistake::kSinks, "every head uses the sink of the next head", &Change::sinks, Sinks::of_next);
   table.add(mistake::kSinks, "the sinks are scaled like scores", &Change::sinks, Sinks::scaled);
-  for (const NamedSplit& some : splits()) {
-    if (some.split.streams == 1) continue;
-    table.add(
-        mistake::kSinks, "the sink counts once for each part" + some.in,
-        [split = some.split](Change& c) {
-          c.sinks = Sinks::in_each_stream;
-          c.split = split;
-        },
-        1);
-  }
+  table.add(mistake::kSinks, "the sink counts once for each part of the launch", &Change::sinks, Sinks::in_each_part, 1);
+  table.add_factor(
+      mistake::kSinks, "the sink counts {} times", [](const Model&) { return std::vector<double>{2, 3, 4, 8, 16, 32, 64}; },
+      [](Change& c, double f) { c.sink_times = f; }, 1);
 }
 
 void add_chunks(Table& table) {

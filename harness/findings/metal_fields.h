@@ -27,8 +27,8 @@ void fields(auto& archive, base::OneOf<SourceLocation> auto& value) {
 }
 
 void fields(auto& archive, base::OneOf<Hazard> auto& value) {
-  auto& [kind, function, message, first, second, count, lacks_line, written] = value;
-  each(archive, kind, function, message, first, second, count, lacks_line, written);
+  auto& [kind, function, message, first, second, count, lacks_line, written, first_writes, second_writes] = value;
+  each(archive, kind, function, message, first, second, count, lacks_line, written, first_writes, second_writes);
 }
 
 void fields(auto& archive, base::OneOf<ExecutionCounters> auto& value) {

@@ -99,9 +99,10 @@ std::string with_barrier(const std::string& text, const StatementGap& gap) {
 }
 
 // Those that help, the more likely ones first: in a function that makes one of the accesses, if it is no kernel, because a function
-// protects what it shares itself; else in kernels. Then in the fewest blocks, and of a stretch of such places the last one, before which
-// all that must be done first is done. Where both accesses are in a loop and the first one belongs to the round before, a barrier at the
-// end of the loop does as well as one at its beginning; most kernels have it at the end.
+// protects what it shares itself; else in kernels. Then in the fewest blocks. Of a stretch of such places it is the first one if the
+// stretch begins behind a write of the race, which most kernels finish before they go on; else the last one, before which all that must be
+// done first is done. Where both accesses are in a loop and the first one belongs to the round before, a barrier at the end of the loop
+// does as well as one at its beginning; most kernels have it at the end.
 std::vector<StatementGap> ordered(const std::vector<StatementGap>& gaps, const metal::Hazard& race) {
   const std::uint32_t one = race.first.line;
   const std::uint32_t other = race.second ? race.second->line : one;
@@ -116,16 +117,24 @@ std::vector<StatementGap> ordered(const std::vector<StatementGap>& gaps, const m
   for (const StatementGap& gap : gaps) depth = gap.helps && is_in_scope(gap) ? std::min(depth, gap.depth) : depth;
   std::vector<StatementGap> level;
   std::ranges::copy_if(gaps, std::back_inserter(level), [&](const StatementGap& gap) { return is_in_scope(gap) && gap.depth == depth; });
-  std::vector<StatementGap> last_ones;
-  for (std::size_t i = 0; i < level.size(); ++i) {
-    if (level[i].helps && (i + 1 == level.size() || !level[i + 1].helps)) last_ones.push_back(level[i]);
+  const auto is_behind_write = [&](std::size_t i) {
+    const std::uint32_t before = i == 0 || level[i - 1].first != level[i].first ? level[i].first : level[i - 1].line;
+    const auto is_between = [&](bool writes, std::uint32_t line) { return writes && before <= line && line < level[i].line; };
+    return is_between(race.first_writes, one) || is_between(race.second_writes, other);
+  };
+  std::vector<StatementGap> chosen;
+  for (std::size_t i = 0; i < level.size();) {
+    const std::size_t begin = i;
+    while (i < level.size() && level[i].helps) ++i;
+    if (i > begin) chosen.push_back(level[is_behind_write(begin) ? begin : i - 1]);
+    if (i == begin) ++i;
   }
-  order_by(last_ones, [&](const StatementGap& gap) -> double {
+  order_by(chosen, [&](const StatementGap& gap) -> double {
     if (gap.line > first && gap.line <= last) return 0;
     constexpr double behind = 0.1, before = 3;
     return gap.line > last ? behind * (gap.line - last) : before * (1.0 + first - gap.line);
   });
-  return last_ones;
+  return chosen;
 }
 
 }  // namespace

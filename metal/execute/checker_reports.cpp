@@ -82,7 +82,7 @@ void Checker::report_race(std::uint32_t number, const Object& object, std::size_
                           : unfenced != nullptr ? HazardKind::unfenced_barrier
                                                 : HazardKind::threadgroup_race;
   if ((kind != HazardKind::identical_writes || !object.is_threadgroup) && leaves_out()) return;
-  findings_.add(kind, line_of(access), line_of(other), [&] {
+  Hazard& race = findings_.add(kind, line_of(access), line_of(other), [&] {
     std::string party;
     if (is_outside) {
       party = fmt::format("thread {} of threadgroup number {}", rival.thread(), device_order_.threadgroup_of(rival.when));
@@ -99,6 +99,9 @@ void Checker::report_race(std::uint32_t number, const Object& object, std::size_
     return fmt::format("{}: {} {} {}, which {} {} at {}:{}, and {}{}", to_string(kind), who(mine.thread()), verb(access),
                        where(object, offset, bytes), party, verb(other), second.file, second.line, order, threadgroup());
   });
+  if (race.count > 1) return;
+  race.first_writes = (access.kind & abi::kWrites) != 0;
+  race.second_writes = (other.kind & abi::kWrites) != 0;
 }
 
 std::string Checker::where(const Object& object, std::size_t offset, std::size_t bytes) const {
