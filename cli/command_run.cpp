@@ -28,6 +28,7 @@
 #include "cli/recording.h"
 #include "cli/report_files.h"
 #include "cli/run.h"
+#include "cli/run_triage.h"
 #include "cli/run_watch.h"
 #include "cli/say.h"
 #include "cli/storage.h"
@@ -172,24 +173,6 @@ void say_statements(const std::vector<harness::CaseRecord>& records) {
   if (holding != 0) say("claims beyond the contract: {} hold\n", holding);
 }
 
-std::vector<std::string> failing_names(const std::vector<harness::CaseRecord>& records) {
-  std::vector<std::string> names;
-  for (const harness::CaseRecord& record : records) {
-    if (record.status && !harness::is_success(*record.status)) names.push_back(record.name);
-  }
-  return names;
-}
-
-CausesOfRun* triage_of_runs = nullptr;
-
-void add_run_triage(CLI::App& command, Options& options) {
-  if (triage_of_runs == nullptr) return;
-  command.add_flag(
-      "--triage", options.triage,
-      "After the run, group the failing cases by cause, as `assay triage` does, and keep the causes in the ledger: reports show "
-      "class, source line and repair");
-}
-
 int prepare_and_run(const Options& options, const std::vector<std::string>& words) {
   if (options.triage && options.device != Options{}.device)
     throw std::invalid_argument(
@@ -230,8 +213,6 @@ int run_selection(const Options& asked, const std::vector<std::string>& words) {
 }
 
 }  // namespace
-
-void offer_triage(CausesOfRun* causes_of_run) { triage_of_runs = causes_of_run; }
 
 harness::RunOptions run_options_for(const Options& options, std::size_t cases) {
   harness::RunOptions running = run_options(options);
@@ -319,8 +300,7 @@ int run_prepared(const Options& options, const Workspace& workspace, const harne
     for (const std::string& note : storage_hints(cases, workbench, running, interrupt.stop(), records)) say("note: {}\n", note);
   }
   if (options.triage && summary.failures() != 0)
-    recording.record_findings(
-        triage_of_runs(options, workspace, workbench, running, failing_names(records), std::move(failures), interrupt));
+    recording.record_findings(triage_run(options, workspace, workbench, running, records, std::move(failures), interrupt));
   const std::size_t skips = is_strict(options) ? count_untrusted_skips(records) : 0;
   if (skips != 0)
     say("strict: {} {} skipped for what the kernel under test lacks, which counts as a failure\n", base::counted(skips, "case"),

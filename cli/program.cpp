@@ -6,7 +6,7 @@
 #include "cli/causes.h"
 #include "cli/commands.h"
 #include "cli/entry.h"
-#include "cli/run.h"
+#include "cli/run_triage.h"
 
 namespace assay::cli {
 
