@@ -1,4 +1,6 @@
-// The commands of a first build.
+// The list of the commands of a first build.
+#include "cli/main_job.h"
+
 #include <utility>
 
 #include "cli/commands.h"

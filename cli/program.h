@@ -23,7 +23,4 @@ struct Program {
 // main(), before the program starts threads: kernels run in processes that are forked from this one.
 [[nodiscard]] int run_program(int argc, char** argv, Program program);
 
-// The same with the commands run, gate, list and show alone, and without their option --triage.
-[[nodiscard]] int run_main_job(int argc, char** argv, Program program);
-
 }  // namespace assay::cli
