@@ -1,3 +1,4 @@
+// row_per_thread: a thread answers one query. Keys and values come in tiles of threadgroup memory; spans of keys are joined by a second kernel.
 #include <metal_stdlib>
 using namespace metal;
 
