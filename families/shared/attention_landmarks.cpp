@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "families/mistakes.h"
 #include "math/functions.h"
 
 namespace assay::families {
@@ -100,6 +101,11 @@ class Builder {
     set(kFactoredWeight, "weight times norm", {kWeight, kValueNorm, kValueFactor}, {});
     set(kSum, "sum of weights", {kWeight}, {});
     set(kNumerator, "weighted sum of values", {kWeight, kFactoredWeight, kValue}, {});
+    for (const auto& [index, kind] :
+         {std::pair(kScaled, mistake::kScale), std::pair(kCapped, mistake::kSoftcap), std::pair(kScore, mistake::kMask),
+          std::pair(kWeight, mistake::kMaximum), std::pair(kSum, mistake::kUnnormalised), std::pair(kNumerator, mistake::kRescale),
+          std::pair(kOutput, mistake::kUnnormalised)})
+      at(index).mistake = kind;
     const bool is_quantised = std::ranges::any_of(heads_, [](const AttentionLandmarkHead& head) { return !head.key_factors.empty(); });
     at(kKey).is_optional = at(kValue).is_optional = is_quantised;
     for (const Index index : {kKeyNorm, kKeyFactor, kPlainDot, kCapped, kBias, kValueNorm, kValueFactor, kFactoredWeight})

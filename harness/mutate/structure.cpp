@@ -93,8 +93,29 @@ class PieceReader {
     while (open < last && !at(open).is("{") && !at(open).is(";") && !at(open).is("(") && !at(open).is("=")) ++open;
     if (open >= last || at(open).is(";")) return open + 1;
     if (!at(open).is("{")) return read_declaration(i + 1, last);  // `struct S f()`
+    const std::size_t scope = variables_.size();
+    if (at(i).is("struct") || at(i).is("class")) declare_members({open + 1, at(open).match});
     if (!is_enum) read_namespace({open + 1, at(open).match});
+    variables_.resize(scope);
     return has_semicolon ? end_of_statement(at(open).match + 1) + 1 : at(open).match + 1;
+  }
+
+  // Methods use all members, also those that are declared behind them.
+  void declare_members(TokenRange body) {
+    for (std::size_t first = body.first; first < body.last;) {
+      bool is_method = false;
+      bool has_value = false;
+      std::size_t i = first;
+      while (i < body.last && !at(i).is(";") && !(is_method && at(i).is("{"))) {
+        has_value = has_value || at(i).is("=");
+        is_method = is_method || (at(i).is("(") && !has_value);
+        i = step(i);
+      }
+      const std::size_t last = std::min(i, body.last);
+      if (!is_method && is_declaration(first, last))
+        read_declarators({first, last}, [&](TokenRange type, TokenRange declarator) { declare(type, at(declarator.first).text); });
+      first = last < body.last ? step(last) : body.last;
+    }
   }
 
   // Reads a variable or a function at namespace or class scope.
@@ -246,18 +267,21 @@ class PieceReader {
 
   // Reads one declaration with one or more declarators.
   void read_variables(TokenRange range) {
+    read_declarators(range, [&](TokenRange type, TokenRange declarator) { read_declarator(type, declarator, holds(type, "*")); });
+  }
+
+  // read_one(type, declarator), which begins with the name.
+  template <typename ReadOne>
+  void read_declarators(TokenRange range, ReadOne read_one) {
     std::size_t name = range.first;
     while (name < range.last && !starts_value(name + 1, range.last)) name = step(name);
     const TokenRange type = {range.first, name};
-    const bool is_pointer =
-        std::any_of(tokens_.begin() + static_cast<std::ptrdiff_t>(type.first), tokens_.begin() + static_cast<std::ptrdiff_t>(type.last),
-                    [](const SourceToken& t) { return t.is("*"); });
     for (std::size_t first = name; first < range.last;) {
       std::size_t last = first;
       while (last < range.last && !at(last).is(",")) last = step(last);
       std::size_t declared = first;
       while (declared + 1 < last && !at(declared).is_identifier()) ++declared;
-      read_declarator(type, {declared, last}, is_pointer);
+      read_one(type, TokenRange{declared, last});
       first = last + 1;
     }
   }

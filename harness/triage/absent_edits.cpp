@@ -24,6 +24,7 @@ class AbsentEdits : public EditMaker {
   AbsentEdits(const Source& source, const SourcePiece& piece, const LineSuspicion& suspicion) : EditMaker(source, piece, suspicion) {
     for (const std::string_view name : harness::unused_names(source)) unused_.insert(name);
     find_limits();
+    find_numbers();
   }
 
   std::vector<Edit> run() {
@@ -32,6 +33,7 @@ class AbsentEdits : public EditMaker {
       if (expression.is_fixed || !is_suspect(expression.range)) continue;
       add_unused(i);
       add_bounds(i);
+      add_first_only(expression);
       add_sizes(i);
     }
     return std::move(edits_);
@@ -208,6 +210,31 @@ class AbsentEdits : public EditMaker {
     }
   }
 
+  // Names of threads, SIMD-groups, parts: what the launch gives each of them, and quotients and remainders.
+  void find_numbers() {
+    for (std::size_t i = 1; i + 2 < tokens_.size(); ++i) {
+      if (tokens_[i].is_identifier() && tokens_[i + 1].is("[") && tokens_[i + 2].is("[")) numbers_.insert(tokens_[i].text);
+      if (!tokens_[i].is_identifier() || !tokens_[i + 1].is("=")) continue;
+      for (std::size_t at = i + 2; at < tokens_.size() && !tokens_[at].is(";") && !tokens_[at].is(","); ++at) {
+        if (tokens_[at].is("/") || tokens_[at].is("%")) numbers_.insert(tokens_[i].text);
+      }
+    }
+  }
+
+  // What all threads or parts do, and one should: `if (has_sink && part == 0)` for `if (has_sink)`.
+  void add_first_only(const Expression& expression) {
+    constexpr std::size_t most = 12;
+    const auto is_whole = [&](TokenRange one) { return one.first == expression.range.first && one.last == expression.range.last; };
+    if (!std::ranges::any_of(structure_.conditions, is_whole)) return;
+    const std::string_view text = text_of(expression.range);
+    std::size_t count = 0;
+    for (const std::string& name : integers_in_scope(expression)) {
+      const std::string_view own = std::string_view(name).substr(0, name.find('.'));
+      if (!numbers_.contains(own) || text.find(name) != std::string_view::npos || count++ >= most) continue;
+      replace("more_bound", expression.range, fmt::format("({}) && {} == 0", text, name));
+    }
+  }
+
   void add_sizes(std::size_t edited) {
     const Expression& expression = structure_.expressions[edited];
     if (!holds_comparison(tokens_, expression.range)) return;
@@ -225,6 +252,7 @@ class AbsentEdits : public EditMaker {
   }
 
   std::set<std::string_view> unused_;
+  std::set<std::string_view> numbers_;
   std::vector<TokenRange> limits_;
 };
 

@@ -11,7 +11,8 @@ namespace assay::harness {
 
 // Edits of expressions on suspect lines. `op` is
 //   unused       an argument that no line uses gets into a sum, in place of another one, or into a choice between the two
-//   more_bound   a condition also compares one of its variables with a limit that the source has elsewhere
+//   more_bound   a condition also compares one of its variables with a limit that the source has elsewhere, or holds for the first thread,
+//                SIMD-group or part only
 //   more_size    a part of a limit becomes larger or smaller by a constant of the source
 [[nodiscard]] std::vector<Edit> absent_edits(const Source& source, const LineSuspicion& suspicion);
 

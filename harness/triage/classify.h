@@ -19,6 +19,9 @@ namespace assay::harness {
 
 namespace mistake = families::mistake;
 
+// A known mistake that explains so much of an error is the cause.
+inline constexpr double kSureFit = 0.95;
+
 struct Evidence {
   std::vector<metal::Hazard> hazards;  // on failing cases, under the policy `checked` or before
   bool depends_on_order = false;       // output bits differ between orders of simdgroups

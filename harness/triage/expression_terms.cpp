@@ -94,26 +94,45 @@ class TermReader {
   ExpressionTerms& terms_;
 };
 
-void read_members(const std::vector<SourceToken>& tokens, std::size_t open, std::vector<StructMembers::Member>& members) {
-  const std::size_t close = tokens[open].match;
-  std::string_view type;
-  for (std::size_t i = open + 1; i < close; ++i) {
-    if (tokens[i].is("(") || tokens[i].is("{")) {
-      i = tokens[i].match;
-      type = {};
-      continue;
-    }
-    if (tokens[i].is(";") || tokens[i].is("}")) {
-      type = {};
-      continue;
-    }
-    if (!tokens[i].is_identifier()) continue;
-    const SourceToken& next = tokens[i + 1];
-    if (type.empty()) {
-      if (!tokens[i].is("const") && !tokens[i].is("device") && !tokens[i].is("constant")) type = tokens[i].text;
-    } else if (next.is(",") || next.is(";") || next.is("[")) {
+constexpr std::array<std::string_view, 7> kBeforeTypes = {"const", "device", "constant", "threadgroup", "thread", "volatile", "struct"};
+
+// The index behind a group of brackets, or behind one token.
+std::size_t behind(const std::vector<SourceToken>& tokens, std::size_t i) { return tokens[i].match > i ? tokens[i].match + 1 : i + 1; }
+
+// Reads the names behind the type, [first, last): `a = 1, b[4]`.
+void read_names(const std::vector<SourceToken>& tokens, std::size_t first, std::size_t last, std::string_view type,
+                std::vector<StructMembers::Member>& members) {
+  bool is_value = false;  // of the name before
+  for (std::size_t i = first; i < last; i = behind(tokens, i)) {
+    if (tokens[i].is(",")) {
+      is_value = false;
+    } else if (tokens[i].is("=") || tokens[i].is(":")) {
+      is_value = true;
+    } else if (tokens[i].is_identifier() && !is_value && !is_builtin_type(tokens[i].text)) {
       members.emplace_back(tokens[i].text, type);
     }
+  }
+}
+
+void read_members(const std::vector<SourceToken>& tokens, std::size_t open, std::vector<StructMembers::Member>& members) {
+  const std::size_t close = tokens[open].match;
+  for (std::size_t i = open + 1; i < close;) {
+    std::size_t first = i;
+    bool is_method = tokens[i].is("using") || tokens[i].is("typedef");
+    bool has_value = false;
+    // Of a method, its body is the end.
+    while (i < close && !tokens[i].is(";") && !(is_method && tokens[i].is("{"))) {
+      has_value = has_value || tokens[i].is("=");
+      is_method = is_method || (tokens[i].is("(") && !has_value);
+      i = behind(tokens, i);
+    }
+    const std::size_t last = std::min(i, close);
+    i = last < close ? behind(tokens, last) : close;
+    if (is_method) continue;
+    while (first < last && among(kBeforeTypes, tokens[first].text)) ++first;
+    if (first >= last || !tokens[first].is_identifier()) continue;
+    const std::size_t names = tokens[first + 1].is_angle ? behind(tokens, first + 1) : first + 1;
+    read_names(tokens, names, last, tokens[first].text, members);
   }
 }
 

@@ -46,6 +46,7 @@ class Describer : public LandmarkFactors {
     LandmarkFinding finding;
     finding.file = file_;
     finding.landmark = landmarks_.list[wrong].name;
+    finding.mistake = landmarks_.list[wrong].mistake;
     finding.all = matched_.size();
     while (finding.first_wrong < finding.all && (!is_wrong(finding.first_wrong) || landmarks_.list[finding.first_wrong].is_optional))
       ++finding.first_wrong;

@@ -27,6 +27,7 @@ struct LandmarkFinding {
   double confidence = 0;   // 0 .. 1: how well the line is known
   bool is_sure = false;    // whether what is said of the line, or of the values between the right lines and the wrong one, is certain
   std::string_view landmark;
+  std::string_view mistake;              // Landmark::mistake
   std::size_t first_wrong = 0, all = 0;  // the first landmark that the kernel must reach and does not, and how many there are
   bool has_factor = false;               // a factor explains all wrong values of the line
   bool is_start = false;                 // a maximum has the same wrong value whatever the scores are: the one with which it started

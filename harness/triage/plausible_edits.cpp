@@ -266,7 +266,7 @@ class PlausibleEdits : public EditMaker {
       if (variable->type.find('*') != std::string::npos || is_array(variable->name)) continue;
       if (among(kFloats, plain(variable->type)) && numbers.size() < most) numbers.emplace_back(variable->name);
       for (const auto& [name, type] : members_.of_struct(plain(variable->type))) {
-        if (among(kFloats, type)) numbers.push_back(fmt::format("{}.{}", variable->name, name));
+        if (among(kFloats, type) && !is_array(name)) numbers.push_back(fmt::format("{}.{}", variable->name, name));
       }
     }
     return numbers;

@@ -1,8 +1,11 @@
 // Fits known mistakes to more of the cases that a repair heals.
 #include "harness/triage/repaired_class.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -10,6 +13,8 @@
 
 #include "harness/cases/case_size.h"
 #include "harness/triage/fit.h"
+#include "harness/triage/focus.h"
+#include "harness/triage/landmarks.h"
 #include "harness/triage/ordered.h"
 #include "harness/triage/repaired_thing.h"
 
@@ -45,15 +50,46 @@ bool tells_nothing(const Observation& observation) {
   return any;
 }
 
+// What is computed wrongly first, in the case that tells most about it; nullopt if values are missing rather than wrong.
+std::optional<RepairedThing> thing_of_landmarks(Laboratory& laboratory, std::span<const Observation> failing) {
+  const auto telling =
+      std::ranges::min_element(failing, {}, [](const Observation& one) { return distance_from_telling(size_of(one.test_case)); });
+  if (telling == failing.end()) return std::nullopt;
+  const std::optional<LandmarkFinding> found = find_landmarks(laboratory, *telling);
+  if (!found || found->mistake.empty() || found->is_missing || found->is_place) return std::nullopt;
+  return RepairedThing{found->mistake, fmt::format("the {} is the first value that no line holds as a right kernel does", found->landmark)};
+}
+
+std::optional<RepairedThing> thing_of(Laboratory& laboratory, std::span<const Observation> failing, const std::string& repaired) {
+  std::optional<RepairedThing> thing = repaired_thing(laboratory.variant(), kernels::read_text(laboratory.variant().source), repaired);
+  if (thing && !thing->is_vague) return thing;
+  std::optional<RepairedThing> computed = thing_of_landmarks(laboratory, failing);
+  return computed ? computed : thing;
+}
+
 bool is_open(const Classification& classification) {
   return classification.kind == mistake::kUnknown || std::holds_alternative<decided::BestFit>(classification.decided);
+}
+
+// An access to a wrong place, or to none, is what many mistakes lead to; the repair says which one it is.
+void add_cause(const Laboratory& laboratory, const std::string& repaired, Classification& classification) {
+  const bool is_consequence = classification.kind == mistake::kBounds || classification.kind == mistake::kNotWritten ||
+                              classification.kind == mistake::kUninitialised;
+  if (!is_consequence) return;
+  const std::optional<RepairedThing> thing =
+      repaired_thing(laboratory.variant(), kernels::read_text(laboratory.variant().source), repaired);
+  if (!thing || thing->is_vague || thing->kind == classification.kind || thing->kind == mistake::kUnknown) return;
+  classification.says += fmt::format("; the cause ({}): {}", thing->kind, thing->says);
 }
 
 }  // namespace
 
 void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blame& blamed, std::span<const Case> failing,
                         Classification& classification) {
-  if (!is_open(classification)) return;
+  if (!is_open(classification)) {
+    add_cause(laboratory, blamed.repaired, classification);
+    return;
+  }
   constexpr double exact = 0.95, good = 0.9;
   std::vector<Observation> observed = observe_some(laboratory, failing);
   observed.insert(observed.end(), nearby.failing.begin(), nearby.failing.end());
@@ -67,8 +103,7 @@ void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blam
   // Many mistakes make an output 0, or no number, so the repair says more than an output that is nothing else.
   const bool says_nothing = !observed.empty() && std::ranges::all_of(observed, tells_nothing);
   if (says_nothing && blamed.kind.empty()) {
-    std::optional<RepairedThing> thing =
-        repaired_thing(laboratory.variant(), kernels::read_text(laboratory.variant().source), blamed.repaired);
+    std::optional<RepairedThing> thing = thing_of(laboratory, observed, blamed.repaired);
     if (thing && thing->kind != mistake::kUnknown) return take(thing->kind, std::move(thing->says));
   }
   const auto explains = [&](const Fit& fit) {
@@ -84,10 +119,25 @@ void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blam
   }
   if (!blamed.kind.empty()) {
     take(blamed.kind, "an edit of this kind repairs it");
-  } else if (std::optional<RepairedThing> thing =
-                 repaired_thing(laboratory.variant(), kernels::read_text(laboratory.variant().source), blamed.repaired)) {
+  } else if (std::optional<RepairedThing> thing = thing_of(laboratory, observed, blamed.repaired)) {
     take(thing->kind, std::move(thing->says));
   }
+}
+
+void classify_by_half(Laboratory& laboratory, const Nearby& nearby, const Blame& blamed, std::span<const Case> failing,
+                      Classification& classification) {
+  Laboratory half = with_text(laboratory, blamed.repaired);
+  const auto is_healed = [&](const Case& test_case) { return half.verdict(test_case).status == Status::passed; };
+  half.prefetch(failing);
+  std::vector<Case> healed;
+  std::ranges::copy_if(failing, std::back_inserter(healed), is_healed);
+  if (healed.empty()) return;
+  Nearby own;
+  std::ranges::copy_if(nearby.failing, std::back_inserter(own.failing), [&](const Observation& one) { return is_healed(one.test_case); });
+  own.passing = nearby.passing;
+  classify_by_repair(laboratory, own, blamed, healed, classification);
+  if (blamed.left_kind.empty() || classification.kind == mistake::kUnknown || classification.kind == blamed.left_kind) return;
+  classification.says = fmt::format("two mistakes at once: {}; and ({}) {}", classification.says, blamed.left_kind, blamed.left_says);
 }
 
 }  // namespace assay::harness

@@ -189,8 +189,10 @@ std::optional<RepairedThing> thing_of_places(const kernels::Variant& variant, co
   if (std::optional<RepairedThing> thing = thing_of_arrays(variant, slices, here)) return thing;
   if (std::ranges::any_of(change.lines, [&](std::uint32_t line) { return heads_butterflies(source, slices, line); }))
     return RepairedThing{mistake::kTransform, "the repair changes which butterflies a transform has"};
-  if (limits_loop) return RepairedThing{mistake::kChunk, "the repair changes the limits of a loop"};
-  return thing_of_arrays(variant, slices, behind);
+  if (limits_loop) return RepairedThing{mistake::kChunk, "the repair changes the limits of a loop", true};
+  std::optional<RepairedThing> thing = thing_of_arrays(variant, slices, behind);
+  if (thing) thing->is_vague = true;
+  return thing;
 }
 
 }  // namespace
@@ -201,10 +203,13 @@ std::optional<RepairedThing> repaired_thing(const kernels::Variant& variant, con
   if (!forth || !back) return std::nullopt;
   const Change change = change_between(source, *forth);
   if (std::optional<RepairedThing> thing = thing_of_unused(variant, source, change)) return thing;
-  if (const auto found = find_word(change.words(), families::mistake_words()))
-    return RepairedThing{found->first, fmt::format("the repair is about `{}`", found->second)};
+  if (const auto found = find_word(change.words(), families::mistake_words())) {
+    // Lanes add up all kinds of things.
+    const bool is_vague = found->first == mistake::kCoordinates;
+    return RepairedThing{found->first, fmt::format("the repair is about `{}`", found->second), is_vague};
+  }
   if (has_one_of(change.added, kJumps) || has_one_of(change.removed, kJumps))
-    return RepairedThing{mistake::kChunk, "the repair changes where a loop or a function is left"};
+    return RepairedThing{mistake::kChunk, "the repair changes where a loop or a function is left", true};
   if (std::optional<RepairedThing> thing = thing_of_types(change)) return thing;
   // A statement that the repair removes is not in the repaired source.
   const bool is_removed = change.added.empty() && !change.removed.empty();
@@ -212,7 +217,7 @@ std::optional<RepairedThing> repaired_thing(const kernels::Variant& variant, con
           is_removed ? thing_of_places(variant, source, change) : thing_of_places(variant, repaired, change_between(repaired, *back)))
     return thing;
   if (const auto found = find_word(change.around, families::mistake_words()))
-    return RepairedThing{found->first, fmt::format("the repair is about `{}`", found->second)};
+    return RepairedThing{found->first, fmt::format("the repair is about `{}`", found->second), true};
   return std::nullopt;
 }
 

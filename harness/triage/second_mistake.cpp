@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/cases/case_size.h"
+#include "harness/triage/classify.h"
 #include "harness/triage/confirm.h"
 #include "harness/triage/focus.h"
 #include "harness/triage/nearby.h"
@@ -68,9 +69,14 @@ void blame_second_mistake(const Laboratory& laboratory, Blame& blamed, EditSearc
   if (failing.empty()) return;
   constexpr std::size_t looked_at = 2;
   const Focus focus = focus_on(half, std::span(observed).first(std::min(looked_at, observed.size())));
-  search.kind = mistake::kUnknown;
+  const Classification shown = classify(observed, {}, {}, half.shelf());
+  search.kind = shown.kind;
   search.budget /= 2;
-  search.is_kind_sure = false;
+  search.is_kind_sure = shown.goodness >= kSureFit;
+  if (search.is_kind_sure && !blamed.is_guess) {
+    blamed.left_kind = shown.kind;
+    blamed.left_says = shown.says;
+  }
   search.landmarks = nullptr;
   search.failing = failing;
   search.passing = passing;

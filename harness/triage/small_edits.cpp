@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -27,6 +28,7 @@
 #include "harness/triage/ordered.h"
 #include "harness/triage/plausible_edits.h"
 #include "harness/triage/suspects.h"
+#include "harness/triage/wrapping_edits.h"
 #include "math/functions.h"
 
 namespace assay::harness {
@@ -89,7 +91,8 @@ double unlikeliness(std::string_view op, LineSuspicion::Fault fault, Words likel
   constexpr double last = 4;
   if (op == "more_statement") return last;
   if (op == "other_function" || op == "unused") return 0;
-  if (op == "more_logarithm" || op == "other_type" || op == "other_quotient" || op.starts_with("moved_") || op == "swapped_statements")
+  if (op == "more_logarithm" || op == "other_type" || op == "other_quotient" || op.starts_with("moved_") || op == "swapped_statements" ||
+      op == "wrapped" || op == "unwrapped")
     return second;
   if (fault == Fault::limit) {
     // The first of them go wrong most often.
@@ -109,8 +112,9 @@ double unlikeliness(std::string_view op, LineSuspicion::Fault fault, Words likel
 bool is_made_for(std::string_view op, std::string_view kind) {
   using namespace mistake;
   if (op == "more_logarithm") return kind == kUnnormalised || kind == kUnknown || kind == kRescale || kind == kScale;
-  if (op == "more_bound") return is_among(kind, std::array{kMask, kNewest, kWindow, kUnknown});
+  if (op == "more_bound") return is_among(kind, std::array{kMask, kNewest, kWindow, kSinks, kUnknown});
   if (op == "other_quotient") return is_among(kind, std::array{kHead, kRing, kStride, kLayout, kNotWritten, kUninitialised});
+  if (op == "wrapped") return is_among(kind, std::array{kRing, kSoftcap, kStride});
   if (op == "swapped_statements" || op.starts_with("moved_")) return is_among(kind, std::array{kMask, kScale, kSoftcap, kSinks, kRescale});
   return op == "size" && is_among(kind, std::array{kWindow, kChunk, kMask, kNewest, kOldest});
 }
@@ -120,17 +124,34 @@ std::vector<Edit> order_by_suspicion(const Source& source, std::vector<Edit> edi
   const Words likely = likely_operators(kind);
   for (Edit& edit : plausible_edits(source, suspicion)) edits.push_back(std::move(edit));
   for (Edit& edit : absent_edits(source, suspicion)) edits.push_back(std::move(edit));
-  order_by(edits, [&](const Edit& edit) {
+  for (Edit& edit : wrapping_edits(source, suspicion)) edits.push_back(std::move(edit));
+  const auto cost_of = [&](const Edit& edit) {
     constexpr double least = 0.01;
     const double suspect = std::max(least, suspicion.of(source.place(edit.offset).line));
     const double operation = unlikeliness(edit.op, suspicion.fault, likely);
     const double cost = operation - (suspicion.fault == LineSuspicion::Fault::limit ? 2 : 4) * math::log2(suspect);
-    constexpr double soon = 1.5;
-    if (is_made_for(edit.op, kind)) return std::min(cost, soon);
+    constexpr double soon = 1.5, first = 0;
+    if (is_made_for(edit.op, kind)) return std::min(cost, kind == mistake::kUnknown ? soon : first);
     // Initial values are few, and what they are wrong for shows far behind them.
     constexpr double early = 4;
     return edit.op == "start" ? std::min(cost, early) : cost;
-  });
+  };
+  struct Ordered {
+    double cost;
+    Edit edit;
+  };
+  std::vector<Ordered> ordered;
+  for (Edit& edit : edits) ordered.push_back({cost_of(edit), std::move(edit)});
+  order_by(ordered, [](const Ordered& one) { return one.cost; });
+  // An operator that makes thousands of edits does not keep others waiting that make few.
+  std::map<std::string_view, double> made;
+  for (Ordered& one : ordered) {
+    constexpr double few = 32;
+    one.cost += math::log2(1 + made[one.edit.op]++ / few) / 2;
+  }
+  order_by(ordered, [](const Ordered& one) { return one.cost; });
+  edits.clear();
+  for (Ordered& one : ordered) edits.push_back(std::move(one.edit));
   return edits;
 }
 
@@ -185,6 +206,7 @@ std::string_view kind_of(const Edit& edit) {
   if (edit.op == "more_statement" && (edit.replacement.find("*=") != std::string::npos || edit.replacement.find("/=") != std::string::npos))
     return mistake::kRescale;
   if (edit.op == "more_factor" || edit.op == "other_function") return mistake::kScale;
+  if (edit.op == "more_logarithm") return mistake::kUnnormalised;
   if (edit.op == "other_type" && (edit.replacement == "float" || edit.replacement == "float4")) return mistake::kHalf;
   const bool is_start = edit.replacement.find("INFINITY") != std::string::npos || edit.replacement.find("FLT_MAX") != std::string::npos;
   return edit.op == "start" && is_start ? mistake::kMaximum : std::string_view();

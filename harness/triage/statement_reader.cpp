@@ -47,6 +47,13 @@ std::size_t StatementReader::variable(std::string_view name) {
   return slices_.variables_.size() - 1;
 }
 
+// The parenthesis behind the name of a function, and perhaps its template arguments; 0 if there is none.
+std::size_t StatementReader::call_of(std::size_t name) const {
+  if (!at(name).is_identifier()) return 0;
+  const std::size_t open = at(name + 1).is_angle && at(name + 1).match > name + 1 ? at(name + 1).match + 1 : name + 1;
+  return at(open).is("(") ? open : 0;
+}
+
 void StatementReader::read() { read_namespace(0, tokens_.size()); }
 
 // A brace behind a closing parenthesis begins a function; other braces are those of structs and namespaces, or of values.
@@ -221,7 +228,7 @@ void StatementReader::read_uses(Statement& statement, std::size_t first, std::si
     if (!at(i).is_identifier()) continue;
     if (i > 0 && at(i - 1).is("::")) continue;
     const bool is_member = i > 0 && (at(i - 1).is(".") || at(i - 1).is("->"));
-    if (at(i + 1).is("(")) {
+    if (call_of(i) != 0) {
       statement.calls.push_back(at(i).text);
     } else if (!is_member) {
       const std::size_t used = variable(at(i).text);
@@ -245,6 +252,9 @@ void StatementReader::read_access(Statement& statement, std::size_t base, std::s
   } else if (slices_.variables_[base].is_pointer && (at(name + 1).is("+") || at(name + 1).is("-"))) {
     while (end < last && !at(end).is(",") && !at(end).is(")")) end = step(end);
   } else {
+    // What a function gets, it accesses.
+    const bool is_argument = (at(name - 1).is("(") || at(name - 1).is(",")) && (at(name + 1).is(",") || at(name + 1).is(")"));
+    if (slices_.variables_[base].is_pointer && is_argument && name > 0) statement.accesses.try_emplace(base);
     return;
   }
   std::vector<std::size_t>& deciding = statement.accesses[base];
@@ -274,7 +284,10 @@ std::size_t StatementReader::add(std::size_t first, std::size_t last) {
       if (at(base + 1).is("[") || (base > first && at(base - 1).is("*"))) statement.stores = statement.defines;
     } else {
       read_uses(statement, first, last);
-      if (at(first).is_identifier() && at(first + 1).is("(")) define_arguments(statement, first + 2, last);
+      // A method may change what it belongs to.
+      const bool is_method = at(first).is_identifier() && at(first + 1).is(".") && call_of(first + 2) != 0;
+      if (const std::size_t open = call_of(is_method ? first + 2 : first); open != 0) define_arguments(statement, open + 1, last);
+      if (is_method) define(statement, variable(at(first).text));
     }
     for (std::size_t i = first; i < last; ++i) {
       if (!at(i).is("++") && !at(i).is("--")) continue;

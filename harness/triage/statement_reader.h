@@ -22,6 +22,7 @@ class StatementReader {
   [[nodiscard]] const SourceToken& at(std::size_t i) const;
   [[nodiscard]] std::size_t step(std::size_t i) const;
   [[nodiscard]] std::size_t end_of_statement(std::size_t i) const;
+  [[nodiscard]] std::size_t call_of(std::size_t name) const;
   void read_namespace(std::size_t first, std::size_t last);
   void read_function(std::size_t name, std::size_t open, std::size_t body);
   void read_parameters(std::size_t first, std::size_t last);

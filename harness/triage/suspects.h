@@ -21,6 +21,9 @@ struct Blame {
   bool is_partial = false;  // whether some failing cases fail with it: there may be another mistake
   bool is_guess = false;    // whether it is no repair: it only gets further than the kernel does without
   std::string_view kind;    // the class that the repair shows; empty if it shows none
+  // Of a partial repair: the class of what it leaves, and what that class says; empty if no class explains it.
+  std::string_view left_kind = {};
+  std::string left_says = {};
 };
 
 // Undoes differences from correct sources of the family until the cases pass.

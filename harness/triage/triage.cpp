@@ -31,9 +31,6 @@
 namespace assay::harness {
 namespace {
 
-// A known mistake that explains so much of an error is the cause.
-constexpr double kSure = 0.95;
-
 // A kernel may make several mistakes, and the smallest failing case may show another one than the given case.
 void keep_symptom(Laboratory& laboratory, Finding& finding) {
   if (finding.given.status != Status::failed || finding.given.test_case == finding.minimal.test_case) return;
@@ -155,7 +152,7 @@ bool focus_on_subject(const Laboratory& laboratory, const Classification& classi
   const std::map<std::uint32_t, SubjectLine> lines = subject_lines(laboratory.variant(), source, slices, classification);
   const std::uint32_t line = most_suspect(lines, focus.suspicion);
   if (line == 0) return false;
-  suspect_subject(lines, source.line_count(), classification.goodness >= kSure, focus.suspicion);
+  suspect_subject(lines, source.line_count(), classification.goodness >= kSureFit, focus.suspicion);
   const SubjectLine& found = lines.at(line);
   const std::string meaning = found.meaning.empty() ? std::string() : fmt::format(" (the launch gives it `{}`)", found.meaning);
   // What landmarks say for certain says more than a class does.
@@ -220,7 +217,7 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   if (!options.is_fast && !is_of_table) blamed = blame_confirmed_differences(laboratory, must_pass, given, options);
   // Where rounding is the larger part of the error, no landmark is wrong but by rounding, unless a known mistake explains all of it.
   const bool is_explained =
-      finding.classification.goodness >= kSure && std::holds_alternative<decided::BestFit>(finding.classification.decided);
+      finding.classification.goodness >= kSureFit && std::holds_alternative<decided::BestFit>(finding.classification.decided);
   const bool is_rounding = evidence.rounding && evidence.logic && *evidence.rounding > *evidence.logic && !is_explained;
   if (blamed.suspects.empty() && !is_rounding) {
     const Telling cases = telling(laboratory, finding, nearby, left);
@@ -241,7 +238,7 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
     std::vector<Case> stays;
     for (const Observation& observation : nearby.passing) stays.push_back(observation.test_case);
     const EditSearch search = {.kind = finding.classification.kind,
-                               .is_kind_sure = finding.classification.goodness >= kSure,
+                               .is_kind_sure = finding.classification.goodness >= kSureFit,
                                .failing = must_pass,
                                .passing = stays,
                                .given = given,
@@ -257,6 +254,8 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   if (!blamed.repaired.empty() && !blamed.is_partial) {
     classify_by_repair(laboratory, nearby, blamed, given, finding.classification);
     classify_each(laboratory, blamed.repaired, given, finding.classification);
+  } else if (!blamed.repaired.empty() && finding.classification.goodness < kSureFit) {
+    classify_by_half(laboratory, nearby, blamed, given, finding.classification);
   }
   finding.repaired_source = blamed.repaired;
   // A race or an invalid access is certain; where landmarks part may only be its consequence.

@@ -103,5 +103,22 @@ TEST(AbsentEdits, AreMadeOnSuspectLinesAlone) {
   for (const Edit& edit : edits) EXPECT_EQ(source.place(edit.offset).line, 6U) << edit.replacement;
 }
 
+TEST(AbsentEdits, WhatAllPartsDoOnlyOneDoes) {
+  const Source source(
+      "kernel void mine(device const float * sinks, device float * out, int parts, bool has_sink, int keys, uint3 group [[a]], uint lane "
+      "[[b]]) {\n"
+      "  const int head = group.x / parts;\n"
+      "  float sum = keys;\n"
+      "  if (has_sink) sum += sinks[head];\n"
+      "  out[lane] = sum;\n"
+      "}\n",
+      "mine.metal");
+  const std::vector<Edit> edits = absent_edits(source, all_lines(source));
+  EXPECT_TRUE(makes(edits, source, "if (has_sink)", "if ((has_sink) && head == 0)"));
+  EXPECT_TRUE(makes(edits, source, "if (has_sink)", "if ((has_sink) && lane == 0)"));
+  EXPECT_TRUE(makes(edits, source, "if (has_sink)", "if ((has_sink) && group.z == 0)"));
+  EXPECT_FALSE(makes(edits, source, "if (has_sink)", "if ((has_sink) && keys == 0)"));
+}
+
 }  // namespace
 }  // namespace assay::tests::absent_edits_test

@@ -169,6 +169,28 @@ kernel void mine(device const float * k, device float * out, constant Params & p
   for (const Edit& edit : plausible_edits(source, all)) EXPECT_TRUE(edit.op == "start" || source.place(edit.offset).line == 5U) << edit.op;
 }
 
+TEST(Slices, CallsMayHaveTemplateArgumentsAndMethodsChangeWhatTheyBelongTo) {
+  const Source source(
+      "template <int D>\n"
+      "void fetch(threadgroup float * tile, device const float * from, int pitch) {\n"
+      "  for (int c = 0; c < D; ++c) tile[c] = from[c * pitch];\n"
+      "}\n"
+      "struct State { float top; void rise(float to) thread { top = to; } };\n"
+      "kernel void mine(device const float * k, device float * out, threadgroup float * shared, int steps, float seen) {\n"
+      "  State state;\n"
+      "  fetch<4>(shared, k, steps);\n"
+      "  state.rise(seen);\n"
+      "  out[0] = state.top;\n"
+      "  out[1] = shared[0];\n"
+      "}\n",
+      "mine.metal");
+  const Slices slices(source, {});
+  const std::uint32_t load[] = {3}, top[] = {10}, tile[] = {11};
+  EXPECT_THAT(lines_of(slices.behind(load, {})), Contains(8U));
+  EXPECT_THAT(lines_of(slices.behind(tile, {})), IsSupersetOf({3U, 8U}));
+  EXPECT_THAT(lines_of(slices.behind(top, {})), Contains(9U));
+}
+
 // A line that stores something in memory does not decide where a pointer to it points.
 TEST(Slices, WhatIsStoredDoesNotDecideAPlace) {
   const Source source(

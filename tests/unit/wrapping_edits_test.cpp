@@ -1,0 +1,101 @@
+// Edits with members of structs, and with expressions that the source has elsewhere.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/triage/plausible_edits.h"
+#include "harness/triage/wrapping_edits.h"
+
+namespace assay::harness {
+namespace {
+
+const Source& ring_kernel() {
+  static const Source source(R"(struct Ring { uint start, slots = 4; float scale; };
+template <int D>
+struct State {
+  float top = -INFINITY;
+  float sum = 0.0f, acc[D];
+  void rise(float next) thread {
+    const float shrink = exp(top - next);
+    sum = sum + shrink;
+    top = next;
+  }
+};
+inline uint slot_of(constant Ring& ring, uint j) {
+  const uint s = ring.start + j;
+  return s < ring.slots ? s : s - ring.slots;
+}
+inline float capped(float x) { return tanh(x) * 30.0f; }
+kernel void mine(constant Ring& ring, device const float* k, device float* out, uint lane) {
+  State<4> state;
+  for (uint key = 0; key < 8; ++key) {
+    float score = k[slot_of(ring, key)];
+    const float half_score = capped(score);
+    state.rise(score);
+    state.sum += k[key * 2] * half_score + k[(key + lane) * 2];
+  }
+  out[lane] = state.top;
+}
+)",
+                             "mine.metal");
+  return source;
+}
+
+LineSuspicion all_lines(const Source& source) {
+  LineSuspicion all;
+  for (std::uint32_t line = 1; line <= source.line_count(); ++line) all.by_line[line] = 1;
+  return all;
+}
+
+bool makes(const std::vector<Edit>& edits, const Source& source, std::string_view before, std::string_view after) {
+  const std::size_t at = source.text().find(before);
+  EXPECT_NE(at, std::string::npos) << before;
+  std::string wanted = source.text();
+  wanted.replace(at, before.size(), after);
+  return std::ranges::any_of(edits, [&](const Edit& edit) {
+    std::string made = source.text();
+    made.replace(edit.offset, edit.length, edit.replacement);
+    return made == wanted;
+  });
+}
+
+TEST(EditsWithMembers, OnesWithInitialValuesAndOfMethodsAreKnown) {
+  const Source& source = ring_kernel();
+  const std::vector<Edit> edits = plausible_edits(source, all_lines(source));
+  EXPECT_TRUE(makes(edits, source, "out[lane] = state.top;", "out[lane] = state.top + log(state.sum);"));
+  EXPECT_TRUE(makes(edits, source, "sum = sum + shrink;", "sum = sum * top + shrink;"));
+  EXPECT_TRUE(makes(edits, source, "< ring.slots", "< ring.start"));
+  for (const Edit& edit : edits) {
+    EXPECT_EQ(edit.replacement.find("state.acc"), std::string::npos) << edit.replacement;
+    EXPECT_EQ(edit.replacement.find("state.INFINITY"), std::string::npos) << edit.replacement;
+    EXPECT_FALSE(edit.replacement.ends_with("state.rise")) << edit.replacement;
+  }
+}
+
+TEST(WrappingEdits, PutValuesIntoCallsAndTakeThemOut) {
+  const Source& source = ring_kernel();
+  const std::vector<Edit> edits = wrapping_edits(source, all_lines(source));
+  EXPECT_TRUE(makes(edits, source, "k[key * 2]", "k[slot_of(ring, key) * 2]"));
+  EXPECT_TRUE(makes(edits, source, "k[(key + lane) * 2]", "k[slot_of(ring, key + lane) * 2]"));
+  EXPECT_TRUE(makes(edits, source, "state.rise(score)", "state.rise(capped(score))"));
+  EXPECT_TRUE(makes(edits, source, "k[slot_of(ring, key)]", "k[(key)]"));
+  EXPECT_TRUE(makes(edits, source, "float half_score = capped(score)", "float half_score = (score)"));
+  // Not twice, and not within the function itself.
+  EXPECT_FALSE(makes(edits, source, "slot_of(ring, key)", "slot_of(ring, slot_of(ring, key))"));
+  for (const Edit& edit : edits) EXPECT_NE(source.place(edit.offset).line, 13U) << edit.replacement;
+}
+
+TEST(WrappingEdits, AreOfSuspectLinesOnly) {
+  const Source& source = ring_kernel();
+  LineSuspicion one;
+  one.by_line = {{23, 1.0}};
+  const std::vector<Edit> edits = wrapping_edits(source, one);
+  EXPECT_FALSE(edits.empty());
+  for (const Edit& edit : edits) EXPECT_EQ(source.place(edit.offset).line, 23U) << edit.replacement;
+}
+
+}  // namespace
+}  // namespace assay::harness
