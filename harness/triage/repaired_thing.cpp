@@ -161,6 +161,23 @@ std::optional<RepairedThing> thing_of_unused(const kernels::Variant& variant, co
   return std::nullopt;
 }
 
+// What the launch gives to a name that the repair puts in or takes out, whatever the kernel calls it.
+std::optional<RepairedThing> thing_of_given(const kernels::Variant& variant, const Change& change) {
+  constexpr auto kinds = std::to_array<std::string_view>(
+      {mistake::kSoftcap, mistake::kSinks, mistake::kScale, mistake::kRing, mistake::kWindow, mistake::kHead});
+  for (const std::string& name : change.words()) {
+    const std::vector<std::string> given = given_to(variant, name);
+    for (const std::string_view kind : kinds) {
+      const families::MistakeSubject* subject = families::subject_of(kind);
+      const auto is_given = [&](const families::SubjectName& one) { return std::ranges::find(given, one.name) != given.end(); };
+      // The first name of a subject is the thing itself. A number of heads is in most indices; what divides one by another is a mapping.
+      const bool is_about = kind == mistake::kHead ? std::ranges::all_of(subject->names, is_given) : is_given(subject->names.front());
+      if (is_about) return RepairedThing{kind, fmt::format("the repair is about `{}`", name)};
+    }
+  }
+  return std::nullopt;
+}
+
 // Whether a line is the head of a loop over butterflies between lanes: its step doubles or halves, and its body shuffles and subtracts.
 bool heads_butterflies(const Source& source, const Slices& slices, std::uint32_t line) {
   constexpr auto steps = std::to_array<std::string_view>({"*=", "/=", "<<=", ">>="});
@@ -208,6 +225,7 @@ std::optional<RepairedThing> repaired_thing(const kernels::Variant& variant, con
     const bool is_vague = found->first == mistake::kCoordinates;
     return RepairedThing{found->first, fmt::format("the repair is about `{}`", found->second), is_vague};
   }
+  if (std::optional<RepairedThing> thing = thing_of_given(variant, change)) return thing;
   if (has_one_of(change.added, kJumps) || has_one_of(change.removed, kJumps))
     return RepairedThing{mistake::kChunk, "the repair changes where a loop or a function is left", true};
   if (std::optional<RepairedThing> thing = thing_of_types(change)) return thing;

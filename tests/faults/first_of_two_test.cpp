@@ -41,6 +41,7 @@ TEST(FirstOfTwo, AnEditThatMakesALandmarkRightIsOnlyAPlaceToLook) {
   const std::optional<harness::LandmarkFinding> found = harness::find_landmarks(laboratory, *observation);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->landmark, "scaled score");
+  EXPECT_EQ(found->mistake, harness::mistake::kScale);
   const harness::WrongLandmark wrong = {test_case, found->first_wrong, found->all, found->landmark};
 
   const harness::Source source(text, laboratory.variant().source.string());
