@@ -167,10 +167,9 @@ class Describer : public LandmarkFactors {
                                      ranges_text(lost), in_row(of_row));
     } else {
       const LandmarkElement& first = *missing.front();
-      const double held = nearest_number(numbers_[of_row][place], first.values.front());
-      finding.sentence = fmt::format("{} of {} {} are wrong here{}: {} should be {:.6g}, and the nearest number is {:.6g}", missing.size(),
+      finding.sentence = fmt::format("{} of {} {} are wrong here{}: {} should be {:.6g}, and {}", missing.size(),
                                      telling_elements(landmark.elements, of_row).size(), plural(landmark), in_row(of_row),
-                                     named(landmark, first), first.values.front(), held);
+                                     named(landmark, first), first.values.front(), nearest_to(first, numbers_[of_row][place]));
     }
     finding.is_place = landmark.is_loaded && 2 * missing.size() > telling_elements(landmark.elements, of_row).size() &&
                        !has_right_coordinate(landmark, of_row, missing);

@@ -1,6 +1,8 @@
 // Sorts the numbers of a trace by line, and counts which elements of a landmark they hold.
 #include "harness/triage/sightings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -157,6 +159,11 @@ double nearest_number(const std::vector<double>& numbers, double value) {
   if (next == numbers.end()) return numbers.back();
   if (next == numbers.begin() || *next - value < value - *std::prev(next)) return *next;
   return *std::prev(next);
+}
+
+std::string nearest_to(const LandmarkElement& element, const std::vector<double>& numbers) {
+  if (numbers.empty()) return "this line has no number";
+  return fmt::format("the nearest number is {:.6g}", nearest_number(numbers, element.values.front()));
 }
 
 Sightings::Sightings(const metal::ValueTrace& trace, const std::string& file) {

@@ -68,5 +68,7 @@ using ElementList = std::vector<const families::LandmarkElement*>;
                                       const SightedPlace& place, double tolerance);
 // The number nearest to a value; the numbers are sorted and not empty.
 [[nodiscard]] double nearest_number(const std::vector<double>& numbers, double value);
+// "the nearest number is 0.5"; a threadgroup may not get as far as the line, so there may be none. Sorted.
+[[nodiscard]] std::string nearest_to(const families::LandmarkElement& element, const std::vector<double>& numbers);
 
 }  // namespace assay::harness

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "families/landmarks.h"
@@ -27,7 +28,7 @@ using namespace ::testing;
 constexpr const char* kFile = "mine.metal";
 constexpr std::size_t kKeys = 8;
 
-// A trace of one thread, by line.
+// A trace of one thread for each threadgroup, by line.
 class Trace {
  public:
   Trace() {
@@ -37,14 +38,21 @@ class Trace {
   Trace& hold(std::uint32_t line, const std::vector<double>& numbers, TracedOperation::Kind kind = TracedOperation::Kind::arithmetic) {
     trace_.operations.push_back({kind, TracedOperation::Type::float32, {kFile, line}});
     for (const double number : numbers) {
-      trace_.threads.front().values.push_back({.operation = static_cast<std::uint32_t>(trace_.operations.size() - 1),
-                                               .bits = std::bit_cast<std::uint32_t>(static_cast<float>(number)),
-                                               .read = 0});
+      trace_.threads.back().values.push_back({.operation = static_cast<std::uint32_t>(trace_.operations.size() - 1),
+                                              .bits = std::bit_cast<std::uint32_t>(static_cast<float>(number)),
+                                              .read = 0});
     }
     return *this;
   }
+  Trace& next_threadgroup() {
+    trace_.threads.push_back({.dispatch = 0,
+                              .threadgroup = {.x = static_cast<std::uint32_t>(trace_.threads.size()), .y = 0, .z = 0},
+                              .thread = 0,
+                              .values = {}});
+    return *this;
+  }
   [[nodiscard]] std::optional<LandmarkFinding> match(const Landmarks& landmarks) const {
-    return harness::match_landmarks(trace_, landmarks, kFile, {"head 0"});
+    return harness::match_landmarks(trace_, landmarks, kFile, {"head 0", "head 1"});
   }
 
  private:
@@ -231,6 +239,34 @@ TEST(Landmarks, OneInputReadInPlaceOfTheOtherIsNamed) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->line, 30U);
   EXPECT_THAT(found->sentence, HasSubstr("this line reads inputs, and no line reads the outputs"));
+}
+
+TEST(Landmarks, ALineThatAThreadgroupNeverReachesHasNoNearestNumber) {
+  Landmarks landmarks = three_landmarks();
+  landmarks.rows = {0, 1};
+  constexpr double other = 1.37;
+  for (Landmark& landmark : landmarks.list) {
+    const std::vector<LandmarkElement> of_first = landmark.elements;
+    for (LandmarkElement element : of_first) {
+      element.row = 1;
+      element.values.front() *= other;
+      landmark.elements.push_back(element);
+    }
+    for (LandmarkElement& element : landmark.elements) element.coordinate = std::exchange(element.key, -1);
+  }
+  std::vector<double> most = kOutputs;
+  most.front() += 100;
+  const auto found = Trace()
+                         .hold(10, kInputs, TracedOperation::Kind::move)
+                         .hold(20, kScores)
+                         .next_threadgroup()
+                         .hold(10, times(kInputs, other), TracedOperation::Kind::move)
+                         .hold(20, times(kScores, other))
+                         .hold(30, times(most, other))
+                         .match(landmarks);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->line, 30U);
+  EXPECT_THAT(found->sentence, EndsWith("and this line has no number"));
 }
 
 TEST(Landmarks, LinesOfOtherFilesAndCutRowsSayNothing) {
