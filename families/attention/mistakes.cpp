@@ -63,7 +63,7 @@ void add_visibility(Table& table) {
   table.add(mistake::kOldest, "the first key is lost", [](Change& c) { c.online.lost = Online::Lost::oldest; });
   table.add(mistake::kOldest, "the oldest key of the window is lost", [](Change& c) { c.online.lost = Online::Lost::oldest_visible; }, 1);
   table.add(mistake::kMask, "the offset of the queries is that of the longest batch, in every batch", &Change::is_at_end_of_longest, true);
-  for (const std::size_t size : std::array<std::size_t, 5>{4, 8, 16, 32, 64}) {
+  for (const std::size_t size : std::array<std::size_t, 6>{2, 4, 8, 16, 32, 64}) {
     const std::string of = " of each tile of " + std::to_string(size) + " queries";
     table.add(mistake::kMask, "the causal mask of all queries is that of the first one" + of, &Change::ends_with_first_of, size, 1);
     table.add(mistake::kWindow, "the windows of all queries begin with that of the last one" + of, &Change::begins_with_last_of, size, 1);

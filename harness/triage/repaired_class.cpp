@@ -78,7 +78,10 @@ void add_cause(const Laboratory& laboratory, const std::string& repaired, Classi
   if (!is_consequence) return;
   const std::optional<RepairedThing> thing =
       repaired_thing(laboratory.variant(), kernels::read_text(laboratory.variant().source), repaired);
-  if (!thing || thing->is_vague || thing->kind == classification.kind || thing->kind == mistake::kUnknown) return;
+  // The limits of a loop say no more than the access does.
+  const bool tells = thing && thing->kind != classification.kind && thing->kind != mistake::kUnknown &&
+                     !(thing->is_vague && thing->kind == mistake::kChunk);
+  if (!tells) return;
   classification.says += fmt::format("; the cause ({}): {}", thing->kind, thing->says);
 }
 

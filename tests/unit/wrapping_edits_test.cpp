@@ -9,8 +9,12 @@
 #include "harness/triage/plausible_edits.h"
 #include "harness/triage/wrapping_edits.h"
 
-namespace assay::harness {
+namespace assay::tests::wrapping_edits_test {
 namespace {
+
+using harness::Edit;
+using harness::LineSuspicion;
+using harness::Source;
 
 const Source& ring_kernel() {
   static const Source source(R"(struct Ring { uint start, slots = 4; float scale; };
@@ -64,7 +68,7 @@ bool makes(const std::vector<Edit>& edits, const Source& source, std::string_vie
 
 TEST(EditsWithMembers, OnesWithInitialValuesAndOfMethodsAreKnown) {
   const Source& source = ring_kernel();
-  const std::vector<Edit> edits = plausible_edits(source, all_lines(source));
+  const std::vector<Edit> edits = harness::plausible_edits(source, all_lines(source));
   EXPECT_TRUE(makes(edits, source, "out[lane] = state.top;", "out[lane] = state.top + log(state.sum);"));
   EXPECT_TRUE(makes(edits, source, "sum = sum + shrink;", "sum = sum * top + shrink;"));
   EXPECT_TRUE(makes(edits, source, "< ring.slots", "< ring.start"));
@@ -77,7 +81,7 @@ TEST(EditsWithMembers, OnesWithInitialValuesAndOfMethodsAreKnown) {
 
 TEST(WrappingEdits, PutValuesIntoCallsAndTakeThemOut) {
   const Source& source = ring_kernel();
-  const std::vector<Edit> edits = wrapping_edits(source, all_lines(source));
+  const std::vector<Edit> edits = harness::wrapping_edits(source, all_lines(source));
   EXPECT_TRUE(makes(edits, source, "k[key * 2]", "k[slot_of(ring, key) * 2]"));
   EXPECT_TRUE(makes(edits, source, "k[(key + lane) * 2]", "k[slot_of(ring, key + lane) * 2]"));
   EXPECT_TRUE(makes(edits, source, "state.rise(score)", "state.rise(capped(score))"));
@@ -92,10 +96,10 @@ TEST(WrappingEdits, AreOfSuspectLinesOnly) {
   const Source& source = ring_kernel();
   LineSuspicion one;
   one.by_line = {{23, 1.0}};
-  const std::vector<Edit> edits = wrapping_edits(source, one);
+  const std::vector<Edit> edits = harness::wrapping_edits(source, one);
   EXPECT_FALSE(edits.empty());
   for (const Edit& edit : edits) EXPECT_EQ(source.place(edit.offset).line, 23U) << edit.replacement;
 }
 
 }  // namespace
-}  // namespace assay::harness
+}  // namespace assay::tests::wrapping_edits_test
