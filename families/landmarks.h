@@ -35,8 +35,8 @@ struct LandmarkFactor {
 
 struct Landmark {
   std::string_view name;  // "score": of one element
-  std::string_view
-      mistake;  // the class of mistakes of a kernel that has right what this is computed from, and not this; empty: it tells none
+  // The class of a kernel's mistake that has right what this is computed from, and not this; empty if it tells none.
+  std::string_view mistake;
   std::vector<LandmarkElement> elements;
   bool is_loaded = false;  // read from an input, not computed
   // Right kernels may do without: it is wrong only where a line holds all of its values times one factor.

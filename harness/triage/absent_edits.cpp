@@ -215,7 +215,10 @@ class AbsentEdits : public EditMaker {
     for (std::size_t i = 1; i + 2 < tokens_.size(); ++i) {
       if (tokens_[i].is_identifier() && tokens_[i + 1].is("[") && tokens_[i + 2].is("[")) numbers_.insert(tokens_[i].text);
       if (!tokens_[i].is_identifier() || !tokens_[i + 1].is("=")) continue;
-      for (std::size_t at = i + 2; at < tokens_.size() && !tokens_[at].is(";") && !tokens_[at].is(","); ++at) {
+      // Behind a long value nobody looks, and a file may be one long statement.
+      constexpr std::size_t longest = 64;
+      const std::size_t end = std::min(tokens_.size(), i + longest);
+      for (std::size_t at = i + 2; at < end && !tokens_[at].is(";") && !tokens_[at].is(","); ++at) {
         if (tokens_[at].is("/") || tokens_[at].is("%")) numbers_.insert(tokens_[i].text);
       }
     }

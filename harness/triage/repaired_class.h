@@ -12,9 +12,9 @@
 namespace assay::harness {
 
 // Looks at a class once more that a number fitted to a few outputs decided, or that nothing decided: a class that explains them by chance
-// does not explain other failing cases. If none explains them, what the repair changes decides, and
-// where many mistakes have such a repair, the first landmark that is wrong. Evidence other than a fit stays; to an invalid
-// access or an output that is not written, the cause is added that the repair shows.
+// does not explain other failing cases. If none explains them, what the repair changes decides, and where many mistakes have such a
+// repair, the first wrong landmark. Evidence other than a fit stays. To an invalid access, or an output that is not written, the cause is
+// added that the repair shows.
 // `laboratory`: has the source that fails; `nearby`: what the class was decided by; `blamed`: the full repair; `failing`: cases that it
 // repairs.
 void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blame& blamed, std::span<const Case> failing,
