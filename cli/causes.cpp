@@ -66,16 +66,16 @@ void say_first_answer(const harness::Finding& finding, double repair_seconds, st
 
 }  // namespace
 
-void find_causes(const TriageSetting& setting, const std::vector<harness::Verdict>& failures, const InterruptGuard& interrupt,
+void find_causes(const TriageSetting& setting, const Outcomes& outcomes, const InterruptGuard& interrupt,
                  const std::function<void(reports::TriagedVariant)>& tell) {
   std::vector<std::string> variants;
-  for (const harness::Verdict& verdict : failures) {
+  for (const harness::Verdict& verdict : outcomes.failures) {
     if (std::ranges::find(variants, verdict.test_case.variant) == variants.end()) variants.push_back(verdict.test_case.variant);
   }
   for (const std::string& variant : variants) {
     if (interrupt.stop() && variant != variants.front()) return;
     std::vector<harness::Verdict> of_variant;
-    std::ranges::copy_if(failures, std::back_inserter(of_variant),
+    std::ranges::copy_if(outcomes.failures, std::back_inserter(of_variant),
                          [&](const harness::Verdict& verdict) { return verdict.test_case.variant == variant; });
     const auto check_source = [&] { require_unchanged(setting.workspace.texts, variant); };
     harness::Laboratory laboratory({.catalogue = setting.workspace.catalogue,
@@ -85,6 +85,8 @@ void find_causes(const TriageSetting& setting, const std::vector<harness::Verdic
                                     .check_source = check_source});
     harness::TriageOptions limits = setting.limits;
     limits.against = given_files(setting.against);
+    std::ranges::copy_if(outcomes.passed, std::back_inserter(limits.passed),
+                         [&](const harness::Case& test_case) { return test_case.variant == variant; });
     limits.relatives = relatives_of(laboratory.variant().family);
     // In a log, the page itself comes soon enough.
     if (!limits.is_fast && is_terminal(stderr)) {
@@ -107,9 +109,9 @@ void find_causes(const TriageSetting& setting, const std::vector<harness::Verdic
 
 std::vector<harness::FindingRecord> causes_of_run(const Options& options, const Workspace& workspace, const harness::Workbench& workbench,
                                                   const harness::RunOptions& running, const std::vector<std::string>& failing,
-                                                  std::vector<harness::Verdict> verdicts, const InterruptGuard& interrupt) {
+                                                  Outcomes outcomes, const InterruptGuard& interrupt) {
   std::set<std::string> missing(failing.begin(), failing.end());
-  for (const harness::Verdict& verdict : verdicts) missing.erase(harness::format_case(verdict.test_case));
+  for (const harness::Verdict& verdict : outcomes.failures) missing.erase(harness::format_case(verdict.test_case));
   std::vector<harness::Case> again;
   std::ranges::copy_if(workspace.selection.cases, std::back_inserter(again),
                        [&](const harness::Case& test_case) { return missing.contains(harness::format_case(test_case)); });
@@ -118,11 +120,11 @@ std::vector<harness::FindingRecord> causes_of_run(const Options& options, const 
   if (!again.empty()) {
     FailureKeeper keeper;
     static_cast<void>(harness::run_cases(again, workbench, whole, interrupt.stop(), keeper));
-    std::ranges::move(keeper.verdicts, std::back_inserter(verdicts));
+    std::ranges::move(keeper.outcomes.failures, std::back_inserter(outcomes.failures));
   }
   std::vector<harness::FindingRecord> records;
-  if (verdicts.empty() || interrupt.stop()) return records;
-  say("triage of {} ...\n", base::counted(verdicts.size(), "failing case"));
+  if (outcomes.failures.empty() || interrupt.stop()) return records;
+  say("triage of {} ...\n", base::counted(outcomes.failures.size(), "failing case"));
   std::fflush(stdout);
   const harness::WorkbenchOptions bench = workbench_options(options, workspace);
   const auto keep = [&](const reports::TriagedVariant& found) {
@@ -135,7 +137,7 @@ std::vector<harness::FindingRecord> causes_of_run(const Options& options, const 
     std::fflush(stdout);
   };
   try {
-    find_causes({.options = options, .workspace = workspace, .bench = bench, .running = whole, .against = {}, .limits = {}}, verdicts,
+    find_causes({.options = options, .workspace = workspace, .bench = bench, .running = whole, .against = {}, .limits = {}}, outcomes,
                 interrupt, keep);
   } catch (const harness::SourceChanged& changed) {
     // The verdicts of the run stay.

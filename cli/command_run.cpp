@@ -278,14 +278,14 @@ int run_prepared(const Options& options, const Workspace& workspace, const harne
   }
   harness::Summary summary;
   std::string unfinished;
-  std::vector<harness::Verdict> failures;
+  Outcomes outcomes;
   {
     RunWatch watch(options, missing.size(), interrupt);
     FailureKeeper keeper(&watch);
     harness::Recorder recorder = recording.recorder(keeper);
     summary = harness::run_cases(missing, workbench, running, interrupt.stop(), recorder);
     unfinished = watch.describe_remarks() + watch.describe_unfinished();
-    if (options.triage) failures = std::move(keeper.verdicts);
+    if (options.triage) outcomes = std::move(keeper.outcomes);
   }
   summary = recording.finish(summary);
   if (summary.finished() > 1 && (options.figures || is_terminal(stdout)))
@@ -300,7 +300,7 @@ int run_prepared(const Options& options, const Workspace& workspace, const harne
     for (const std::string& note : storage_hints(cases, workbench, running, interrupt.stop(), records)) say("note: {}\n", note);
   }
   if (options.triage && summary.failures() != 0)
-    recording.record_findings(triage_run(options, workspace, workbench, running, records, std::move(failures), interrupt));
+    recording.record_findings(triage_run(options, workspace, workbench, running, records, std::move(outcomes), interrupt));
   const std::size_t skips = is_strict(options) ? count_untrusted_skips(records) : 0;
   if (skips != 0)
     say("strict: {} {} skipped for what the kernel under test lacks, which counts as a failure\n", base::counted(skips, "case"),

@@ -94,8 +94,9 @@ void look_closer(Workspace& workspace, Options& options, harness::RunOptions& ru
   watching.execution.policy = metal::Policy::checked;
   const std::atomic<bool> never = false;
   const harness::Workbench workbench(workspace.catalogue, cases, bench);
+  failures.outcomes.passed.clear();
   static_cast<void>(harness::run_cases(cases, workbench, watching, never, failures));
-  if (failures.verdicts.empty()) return;
+  if (failures.outcomes.failures.empty()) return;
   running = watching;
   options.policy = "checked";
   workspace.selection.cases = std::move(cases);
@@ -172,11 +173,11 @@ int triage(const TriageCommand& asked) {
     static_cast<void>(harness::run_cases(workspace.selection.cases, workbench, running, interrupt.stop(), failures));
   }
   if (interrupt.stop()) workspace.notes.emplace_back("interrupted: some cases were not run");
-  if (failures.verdicts.empty() && interrupt.stop()) return kExitInterrupted;
-  if (failures.verdicts.empty() && running.execution.policy == metal::Policy::native)
+  if (failures.outcomes.failures.empty() && interrupt.stop()) return kExitInterrupted;
+  if (failures.outcomes.failures.empty() && running.execution.policy == metal::Policy::native)
     look_closer(workspace, options, running, bench, failures);
   TriageOutput output(command, workspace);
-  if (failures.verdicts.empty()) {
+  if (failures.outcomes.failures.empty()) {
     output.nothing_failed(remarks.sentences());
     return kExitPassed;
   }
@@ -187,7 +188,7 @@ int triage(const TriageCommand& asked) {
   limits.repair_budget = std::chrono::duration<double>(command.repair_seconds);
   find_causes(
       {.options = options, .workspace = workspace, .bench = bench, .running = running, .against = command.against, .limits = limits},
-      failures.verdicts, interrupt, [&](reports::TriagedVariant found) { output.add(std::move(found)); });
+      failures.outcomes, interrupt, [&](reports::TriagedVariant found) { output.add(std::move(found)); });
   output.finish(remarks.sentences());
   return interrupt.stop() ? kExitInterrupted : kExitFailed;
 }

@@ -1,4 +1,4 @@
-// A listener that keeps the failures of a run.
+// A listener that keeps what triage needs of a run.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,12 @@
 
 namespace assay::cli {
 
-// Keeps the verdicts that are no success, and passes everything on.
+struct Outcomes {
+  std::vector<harness::Verdict> failures;  // verdicts that are no success
+  std::vector<harness::Case> passed;
+};
+
+// Passes everything on.
 class FailureKeeper final : public harness::RunListener {
  public:
   explicit FailureKeeper(harness::RunListener* next = nullptr) : next_(next) {}
@@ -16,12 +21,13 @@ class FailureKeeper final : public harness::RunListener {
     if (next_ != nullptr) next_->started(test_case);
   }
   void finished(const harness::Verdict& verdict, const harness::Summary& so_far) override {
-    if (!harness::is_success(verdict.status)) verdicts.push_back(verdict);
+    if (!harness::is_success(verdict.status)) outcomes.failures.push_back(verdict);
+    if (verdict.status == harness::Status::passed) outcomes.passed.push_back(verdict.test_case);
     if (next_ != nullptr) next_->finished(verdict, so_far);
   }
   [[nodiscard]] bool tick() override { return next_ == nullptr || next_->tick(); }
 
-  std::vector<harness::Verdict> verdicts;
+  Outcomes outcomes;
 
  private:
   harness::RunListener* next_;

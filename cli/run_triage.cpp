@@ -22,12 +22,12 @@ void add_run_triage(CLI::App& command, Options& options) {
 
 std::vector<harness::FindingRecord> triage_run(const Options& options, const Workspace& workspace, const harness::Workbench& workbench,
                                                const harness::RunOptions& running, const std::vector<harness::CaseRecord>& records,
-                                               std::vector<harness::Verdict> failures, const InterruptGuard& interrupt) {
+                                               Outcomes outcomes, const InterruptGuard& interrupt) {
   std::vector<std::string> failing;
   for (const harness::CaseRecord& record : records) {
     if (record.status && !harness::is_success(*record.status)) failing.push_back(record.name);
   }
-  return offered(options, workspace, workbench, running, failing, std::move(failures), interrupt);
+  return offered(options, workspace, workbench, running, failing, std::move(outcomes), interrupt);
 }
 
 }  // namespace assay::cli

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "families/draw.h"
+#include "families/feature.h"
 #include "families/job.h"
 #include "families/landmarks.h"
 #include "families/minimum.h"
@@ -198,6 +199,9 @@ struct TriageRules {
   LandmarksOf landmarks = nullptr;
   // Mistakes for a codebook that was derived from an output; null for a family that reads no codebook.
   std::vector<Mistake> (*codebook_mistakes)(const std::vector<double>& codebook) = nullptr;
+
+  // What cases may have, each feature with the class of mistakes in it; may be empty.
+  std::span<const Feature> features = {};
 
   // Cases near a failing one that distinguish classes of mistakes; some may not exist.
   std::function<std::vector<Case>(const Case& test_case)> probes;

@@ -32,12 +32,14 @@ std::string say(decided::Precision it) {
       it.logic);
 }
 std::string say(decided::Repaired) { return "the class is that of what the repair changes, for the output alone does not tell it"; }
+std::string say(decided::Common) { return "the class is that of what failing cases have in common, for their output does not tell it"; }
 std::string say(decided::NoFit) { return "no known mistake explains half of the error"; }
 
 std::vector<std::string> evidence_of(const harness::Finding& finding) {
   std::vector<std::string> evidence;
   if (std::string decisive = std::visit([](const auto& it) { return say(it); }, finding.classification.decided); !decisive.empty())
     evidence.push_back(std::move(decisive));
+  if (!finding.common.empty()) evidence.push_back(finding.common);
   if (finding.split) {
     if (const auto logic = harness::logic_of(*finding.split)) evidence.push_back("policy shadow: " + harness::text_of(*logic));
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "families/attention/contract.h"
+#include "families/attention/features.h"
 #include "families/attention/inputs.h"
 #include "families/attention/job.h"
 #include "families/attention/landmarks.h"
@@ -159,6 +160,7 @@ TriageRules triage(oracles::LogBase lse) {
           },
           .mistakes = attention_mistakes,
           .landmarks = landmarks_of,
+          .features = features(),
           .probes = probes_near,
           .steps = {steps_of("lq", {1, 2}), steps_of("lk", {1, 2, 32, 33, 64, 65}), steps_of("b", {1}), steps_of("h", {1, 2, 4})},
           .followed = "k",

@@ -1,10 +1,14 @@
 // The triage rules of decode attention.
+#include <cstdint>
+
 #include "base/code_bytes.h"
+#include "families/mistakes.h"
 #include "families/shared/attention_model.h"
 #include "families/shared/attention_smaller.h"
 #include "families/shared/decode_inputs.h"
 #include "families/shared/landmark_families.h"
 #include "families/shared/probes.h"
+#include "oracles/attention.h"
 
 namespace assay::families {
 namespace {
@@ -43,6 +47,20 @@ std::vector<Case> decode_probes(const Case& test_case) {
   return probes.take();
 }
 
+bool has_window(const Case& test_case) {
+  return test_case.at("mask_type") == static_cast<std::int64_t>(oracles::MaskType::sliding_window) && test_case.at("sliding_window") > 0;
+}
+
+constexpr Feature kDecodeFeatures[] = {
+    {"a window", mistake::kWindow, has_window},
+    {"a ring", mistake::kRing, [](const Case& test_case) { return test_case.at("ring_start") > 0; }},
+    {"room behind the keys", mistake::kStride, [](const Case& test_case) { return test_case.at("kv_capacity") > test_case.at("kv_len"); }},
+    {"query heads that share keys", mistake::kHead,
+     [](const Case& test_case) { return test_case.at("n_heads") > test_case.at("n_kv_heads"); }},
+    {"several key heads", mistake::kStride, [](const Case& test_case) { return test_case.at("n_kv_heads") > 1; }},
+    {"several workgroups", mistake::kWorkgroup, [](const Case& test_case) { return test_case.at("nwg") > 1; }},
+};
+
 // Elements of keys. The model keeps every slot in double, and a cache of more than 2^32 bytes, which shows indices that are too short,
 // would need 64 GiB.
 constexpr std::size_t kMostModelled = std::size_t{1} << 26;
@@ -66,6 +84,7 @@ TriageRules decode_triage(FormatOf format_of, bool is_4bit) {
           .mistakes = [] { return attention_mistakes(true); },
           .landmarks = decode_landmarks(format_of),
           .codebook_mistakes = attention_mistakes_of_codebook,
+          .features = kDecodeFeatures,
           .probes = decode_probes,
           .smaller = smaller_attention,
           .steps = attention_steps(),

@@ -1,4 +1,7 @@
 // The triage rules of attention over bfloat keys and values.
+#include <cstdint>
+
+#include "families/mistakes.h"
 #include "families/shared/attention_model.h"
 #include "families/shared/attention_smaller.h"
 #include "families/shared/dense_inputs.h"
@@ -45,6 +48,19 @@ std::vector<Case> dense_probes(const Case& test_case) {
   return probes.take();
 }
 
+constexpr Feature kDenseFeatures[] = {
+    {"a mask", mistake::kMask, [](const Case& test_case) { return test_case.at("mask_type") > 1; }},
+    {"several masks", mistake::kMask, [](const Case& test_case) { return test_case.at("mask_batches") * test_case.at("mask_heads") > 1; }},
+    {"several batches", mistake::kStride, [](const Case& test_case) { return test_case.at("batches") > 1; }},
+    {"batches that share keys", mistake::kHead, [](const Case& test_case) { return test_case.at("kv_batches") > 0; }},
+    {"room behind the keys", mistake::kStride, [](const Case& test_case) { return test_case.at("kv_room") > 0; }},
+    {"another layout", mistake::kStride, [](const Case& test_case) { return test_case.at("kv_layout") > 0; }},
+    {"query heads that share keys", mistake::kHead,
+     [](const Case& test_case) { return test_case.at("n_heads") > test_case.at("n_kv_heads"); }},
+    {"several key heads", mistake::kStride, [](const Case& test_case) { return test_case.at("n_kv_heads") > 1; }},
+    {"several queries", {}, [](const Case& test_case) { return test_case.at("queries") > 1; }},
+};
+
 // [B, G, n + room] rows, and one row between batches for seeds with gaps (dense_inputs.cpp).
 Place place_in_dense_keys(const Case& test_case, std::uint64_t byte) {
   if (test_case.at("kv_layout") == kTokensOfHeads) {
@@ -66,6 +82,7 @@ TriageRules dense_triage(std::shared_ptr<const Model> (*model)(const Case& test_
   return {.model = model,
           .mistakes = [] { return attention_mistakes(false); },
           .landmarks = dense_landmarks,
+          .features = kDenseFeatures,
           .probes = dense_probes,
           .smaller = smaller_attention,
           .steps = attention_steps(),

@@ -46,11 +46,12 @@ struct Precision {
 };
 struct NoFit {};
 struct Repaired {};  // what the repair of the kernel changes
+struct Common {};    // what failing cases have in common
 
 }  // namespace decided
 // A hazard, or the faults of the smallest case, decide as they are. std::monostate: the cases were too expensive to classify.
 using Decided = std::variant<std::monostate, metal::Hazard, std::vector<Fault>, decided::OrderDependence, decided::NeverWritten,
-                             decided::BestFit, decided::Precision, decided::NoFit, decided::Repaired>;
+                             decided::BestFit, decided::Precision, decided::NoFit, decided::Repaired, decided::Common>;
 
 struct Classification {
   std::string_view kind = mistake::kUnknown;

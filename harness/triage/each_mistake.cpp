@@ -22,7 +22,7 @@ namespace {
 // nullopt if none of the cases fails. `own_file`: the source of which `alone` has an edited copy. `repaired`: the source without any
 // mistake.
 std::optional<Classification> classify_alone(Laboratory& alone, const std::string& own_file, const std::string& repaired,
-                                             std::span<const Case> failing) {
+                                             std::span<const Case> failing, std::span<const Case> passed) {
   const Verdict* first = alone.first_failure(failing, [](const Verdict&) { return true; });
   if (first == nullptr) return std::nullopt;
   const Case test_case = first->test_case;
@@ -39,13 +39,16 @@ std::optional<Classification> classify_alone(Laboratory& alone, const std::strin
       hazard->message.replace(at, copy.size(), own_file);
   }
   const Blame of_this = {.suspects = {}, .repaired = repaired, .is_partial = false, .kind = {}};
-  classify_by_repair(alone, nearby, of_this, failing, one);
+  std::vector<Case> own, others(passed.begin(), passed.end());
+  alone.prefetch(failing);
+  for (const Case& given : failing) (is_success(alone.verdict(given).status) ? others : own).push_back(given);
+  classify_by_repair(alone, nearby, of_this, own, others, one);
   return one;
 }
 
 }  // namespace
 
-void classify_each(const Laboratory& laboratory, const std::string& repaired, std::span<const Case> failing,
+void classify_each(const Laboratory& laboratory, const std::string& repaired, std::span<const Case> failing, std::span<const Case> passed,
                    Classification& classification) {
   const std::string text = kernels::read_text(laboratory.variant().source);
   const std::optional<std::vector<Hunk>> hunks = hunks_between(text, repaired, true);
@@ -65,7 +68,7 @@ void classify_each(const Laboratory& laboratory, const std::string& repaired, st
       if (i != kept) others.insert(others.end(), places[i].begin(), places[i].end());
     }
     Laboratory alone = with_text(laboratory, undone(text, others));
-    if (std::optional<Classification> one = classify_alone(alone, laboratory.variant().source.string(), repaired, failing))
+    if (std::optional<Classification> one = classify_alone(alone, laboratory.variant().source.string(), repaired, failing, passed))
       found.push_back(std::move(*one));
   }
   // A half repaired mistake is one without a name.

@@ -9,10 +9,10 @@
 
 namespace assay::harness {
 
-// `repaired`: the laboratory's source with all places repaired; `failing`: its failing cases, the cheapest first. If there are two places,
-// repairs the one and then the other. If both of these kernels fail, with a class that has a name, `classification` becomes that of two
-// mistakes at once; else it stays as it is.
-void classify_each(const Laboratory& laboratory, const std::string& repaired, std::span<const Case> failing,
+// `repaired`: the laboratory's source with all places repaired; `failing`: its failing cases, the cheapest first; `passed`: those that
+// pass. If there are two places, repairs the one and then the other. If both of these kernels fail, with a class that has a name,
+// `classification` becomes that of two mistakes at once; else it stays as it is.
+void classify_each(const Laboratory& laboratory, const std::string& repaired, std::span<const Case> failing, std::span<const Case> passed,
                    Classification& classification);
 
 }  // namespace assay::harness

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/cases/case_size.h"
+#include "harness/triage/common_feature.h"
 #include "harness/triage/fit.h"
 #include "harness/triage/focus.h"
 #include "harness/triage/landmarks.h"
@@ -60,11 +61,14 @@ std::optional<RepairedThing> thing_of_landmarks(Laboratory& laboratory, std::spa
   return RepairedThing{found->mistake, fmt::format("the {} is the first value that no line holds as a right kernel does", found->landmark)};
 }
 
-std::optional<RepairedThing> thing_of(Laboratory& laboratory, std::span<const Observation> failing, const std::string& repaired) {
+// `common`: what only cases have that the repair heals.
+std::optional<RepairedThing> thing_of(Laboratory& laboratory, std::span<const Observation> failing, const std::string& repaired,
+                                      const std::optional<CommonFeature>& common) {
   std::optional<RepairedThing> thing = repaired_thing(laboratory.variant(), kernels::read_text(laboratory.variant().source), repaired);
   if (thing && !thing->is_vague) return thing;
-  std::optional<RepairedThing> computed = thing_of_landmarks(laboratory, failing);
-  return computed ? computed : thing;
+  if (std::optional<RepairedThing> computed = thing_of_landmarks(laboratory, failing)) return computed;
+  if (common && !common->kind.empty()) return RepairedThing{common->kind, common->says};
+  return thing;
 }
 
 bool is_open(const Classification& classification) {
@@ -88,12 +92,13 @@ void add_cause(const Laboratory& laboratory, const std::string& repaired, Classi
 }  // namespace
 
 void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blame& blamed, std::span<const Case> failing,
-                        Classification& classification) {
+                        std::span<const Case> passed, Classification& classification) {
   if (!is_open(classification)) {
     add_cause(laboratory, blamed.repaired, classification);
     return;
   }
   constexpr double exact = 0.95, good = 0.9;
+  const std::optional<CommonFeature> common = common_feature(failing, passed);
   std::vector<Observation> observed = observe_some(laboratory, failing);
   observed.insert(observed.end(), nearby.failing.begin(), nearby.failing.end());
   // Cases that are too expensive to be observed show no known mistake.
@@ -106,7 +111,7 @@ void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blam
   // Many mistakes make an output 0, or no number, so the repair says more than an output that is nothing else.
   const bool says_nothing = !observed.empty() && std::ranges::all_of(observed, tells_nothing);
   if (says_nothing && blamed.kind.empty()) {
-    std::optional<RepairedThing> thing = thing_of(laboratory, observed, blamed.repaired);
+    std::optional<RepairedThing> thing = thing_of(laboratory, observed, blamed.repaired, common);
     if (thing && thing->kind != mistake::kUnknown) return take(thing->kind, std::move(thing->says));
   }
   const auto explains = [&](const Fit& fit) {
@@ -122,13 +127,13 @@ void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blam
   }
   if (!blamed.kind.empty()) {
     take(blamed.kind, "an edit of this kind repairs it");
-  } else if (std::optional<RepairedThing> thing = thing_of(laboratory, observed, blamed.repaired)) {
+  } else if (std::optional<RepairedThing> thing = thing_of(laboratory, observed, blamed.repaired, common)) {
     take(thing->kind, std::move(thing->says));
   }
 }
 
 void classify_by_half(Laboratory& laboratory, const Nearby& nearby, const Blame& blamed, std::span<const Case> failing,
-                      Classification& classification) {
+                      std::span<const Case> passed, Classification& classification) {
   Laboratory half = with_text(laboratory, blamed.repaired);
   const auto is_healed = [&](const Case& test_case) { return half.verdict(test_case).status == Status::passed; };
   half.prefetch(failing);
@@ -138,7 +143,7 @@ void classify_by_half(Laboratory& laboratory, const Nearby& nearby, const Blame&
   Nearby own;
   std::ranges::copy_if(nearby.failing, std::back_inserter(own.failing), [&](const Observation& one) { return is_healed(one.test_case); });
   own.passing = nearby.passing;
-  classify_by_repair(laboratory, own, blamed, healed, classification);
+  classify_by_repair(laboratory, own, blamed, healed, passed, classification);
   if (blamed.left_kind.empty() || classification.kind == mistake::kUnknown || classification.kind == blamed.left_kind) return;
   classification.says = fmt::format("two mistakes at once: {}; and ({}) {}", classification.says, blamed.left_kind, blamed.left_says);
 }

@@ -13,6 +13,7 @@
 
 #include "harness/cases/case_size.h"
 #include "harness/cases/suite.h"
+#include "harness/triage/common_feature.h"
 #include "harness/triage/confirm.h"
 #include "harness/triage/each_mistake.h"
 #include "harness/triage/focus.h"
@@ -252,10 +253,10 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   }
   finding.suspects = std::move(blamed.suspects);
   if (!blamed.repaired.empty() && !blamed.is_partial) {
-    classify_by_repair(laboratory, nearby, blamed, given, finding.classification);
-    classify_each(laboratory, blamed.repaired, given, finding.classification);
+    classify_by_repair(laboratory, nearby, blamed, given, options.passed, finding.classification);
+    classify_each(laboratory, blamed.repaired, given, options.passed, finding.classification);
   } else if (!blamed.repaired.empty() && finding.classification.goodness < kSureFit) {
-    classify_by_half(laboratory, nearby, blamed, given, finding.classification);
+    classify_by_half(laboratory, nearby, blamed, given, options.passed, finding.classification);
   }
   finding.repaired_source = blamed.repaired;
   // A race or an invalid access is certain; where landmarks part may only be its consequence.
@@ -266,6 +267,16 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
                     std::back_inserter(finding.suspects));
   if (!is_focus_first) add_focus();
   return blamed.repaired;
+}
+
+// Says what only the failing cases have, which also gives a class to what has none.
+void add_common(std::span<const Case> failing, std::span<const Case> passed, Finding& finding) {
+  const std::optional<CommonFeature> common = common_feature(failing, passed);
+  if (!common) return;
+  finding.common = common->says;
+  if (finding.classification.kind != mistake::kUnknown || common->kind.empty()) return;
+  finding.classification.kind = common->kind;
+  finding.classification.decided = decided::Common{};
 }
 
 // Of the small cases, puts the one first whose output is farthest from right: an error of hardly more than its bound shows little.
@@ -322,15 +333,18 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
 
     const std::vector<bool> members = members_of(laboratory, finding, repaired, left);
     std::vector<Verdict> rest;
+    std::vector<Case> alike;
     for (std::size_t i = 0; i < left.size(); ++i) {
       if (i == 0 || members[i]) {
         finding.members.push_back(format_case(left[i].test_case));
+        alike.push_back(std::move(left[i].test_case));
       } else {
         rest.push_back(std::move(left[i]));
       }
     }
     left = std::move(rest);
     clearest_first(left);
+    if (omission == nullptr) add_common(alike, options.passed, finding);
     findings.push_back(std::move(finding));
   }
   return findings;

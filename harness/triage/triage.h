@@ -43,10 +43,12 @@ struct Finding {
   std::optional<ErrorSplit> split;
   std::vector<Suspect> suspects;  // the most likely first
   std::vector<std::string> near;  // cases near the smallest one and their outcomes, one sentence each
+  std::string common;             // what only the failing cases have, in a sentence; empty if there is nothing
   std::string repaired_source;    // the whole source with which the failing cases pass; empty: none was found
 };
 
 struct TriageOptions {
+  std::vector<Case> passed;                      // cases of the variant in the same run, which show what only failing ones have
   std::vector<std::filesystem::path> against;    // the right versions of this kernel, if the user gives any: always explained
   std::vector<std::filesystem::path> relatives;  // other correct sources of the family, with which the kernel is compared
   std::chrono::duration<double> minimise_budget = std::chrono::seconds(4);

@@ -68,13 +68,15 @@ Hit try_one(const json& row) {
   const kernels::Variant& variant = catalogue.front();
   harness::Laboratory laboratory({.catalogue = catalogue, .variant = variant.name, .workbench = {}, .run = {}});
   std::vector<harness::Verdict> failures;
+  harness::TriageOptions options;
   for (const harness::Case& test_case : suite_cases(harness::Suite::smoke, variant, 0)) {
     const harness::Verdict& verdict = laboratory.verdict(test_case);
     if (!is_success(verdict.status)) failures.push_back(verdict);
+    if (verdict.status == harness::Status::passed) options.passed.push_back(test_case);
   }
   EXPECT_FALSE(failures.empty());
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<harness::Finding> findings = harness::triage(laboratory, failures, {});
+  const std::vector<harness::Finding> findings = harness::triage(laboratory, failures, options);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   Hit hit;
   std::set<std::uint32_t> named;

@@ -1,0 +1,62 @@
+// Counts the features of failing and of passing cases.
+#include "harness/triage/common_feature.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "families/feature.h"
+
+namespace assay::harness {
+namespace {
+
+// What would happen by chance in more than one of a hundred runs says nothing.
+constexpr double kChance = 0.01;
+
+struct Count {
+  const families::Feature* feature;
+  std::size_t failing = 0, passing = 0;  // cases with it
+};
+
+bool is_telling(const Count& count, std::size_t failing, std::size_t passing) {
+  const double share = static_cast<double>(count.failing + count.passing) / static_cast<double>(failing + passing);
+  return count.failing == failing && count.passing < passing && std::pow(share, static_cast<double>(failing)) < kChance;
+}
+
+// Whether each case with it fails, and how many of the others do is no reason for that.
+bool is_enough(const Count& count, std::size_t failing, std::size_t passing) {
+  const std::size_t others = failing - count.failing;
+  const double rate = static_cast<double>(others) / static_cast<double>(others + passing);
+  return count.passing == 0 && count.failing > others && std::pow(rate, static_cast<double>(count.failing)) < kChance;
+}
+
+}  // namespace
+
+std::optional<CommonFeature> common_feature(std::span<const Case> failing, std::span<const Case> passing) {
+  if (failing.empty() || passing.empty()) return std::nullopt;
+  std::vector<Count> counts;
+  for (const families::Feature& feature : failing.front().family->triage.features) {
+    counts.push_back({.feature = &feature,
+                      .failing = static_cast<std::size_t>(std::ranges::count_if(failing, feature.has)),
+                      .passing = static_cast<std::size_t>(std::ranges::count_if(passing, feature.has))});
+  }
+  const Count* special = nullptr;
+  const Count* enough = nullptr;
+  for (const Count& count : counts) {
+    if (is_telling(count, failing.size(), passing.size()) && (special == nullptr || count.passing < special->passing)) special = &count;
+    if (is_enough(count, failing.size(), passing.size()) && (enough == nullptr || count.failing > enough->failing)) enough = &count;
+  }
+  if (special != nullptr) {
+    return CommonFeature{special->feature->kind,
+                         fmt::format("only cases with {} fail: {} of {}; of the {} others none", special->feature->name, special->failing,
+                                     special->failing + special->passing, passing.size() - special->passing)};
+  }
+  if (enough == nullptr) return std::nullopt;
+  const std::size_t others = failing.size() - enough->failing;
+  return CommonFeature{enough->feature->kind, fmt::format("all {} cases with {} fail; of the {} others {}", enough->failing,
+                                                          enough->feature->name, others + passing.size(), others)};
+}
+
+}  // namespace assay::harness
