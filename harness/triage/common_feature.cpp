@@ -32,6 +32,26 @@ bool is_enough(const Count& count, std::size_t failing, std::size_t passing) {
   return count.passing == 0 && count.failing > others && std::pow(rate, static_cast<double>(count.failing)) < kChance;
 }
 
+// A mistake may need two features at once. The second one counts if it is missing in half of the passing cases with the first one.
+CommonFeature with_second(const Count& special, std::span<const Count> counts, std::size_t failing, std::span<const Case> passing) {
+  const Count* second = nullptr;
+  std::size_t with_both = special.passing;
+  for (const Count& count : counts) {
+    if (&count == &special || !is_telling(count, failing, passing.size())) continue;
+    const auto both = static_cast<std::size_t>(std::ranges::count_if(
+        passing, [&](const Case& test_case) { return special.feature->has(test_case) && count.feature->has(test_case); }));
+    if (both * 2 > special.passing || both >= with_both) continue;
+    second = &count;
+    with_both = both;
+  }
+  const bool is_alone = second == nullptr;
+  const std::string names =
+      is_alone ? std::string(special.feature->name) : fmt::format("{} and {}", special.feature->name, second->feature->name);
+  return {special.feature->kind.empty() && !is_alone ? second->feature->kind : special.feature->kind,
+          fmt::format("only cases with {} fail: {} of {}; of the {} others none", names, failing, failing + with_both,
+                      passing.size() - with_both)};
+}
+
 }  // namespace
 
 std::optional<CommonFeature> common_feature(std::span<const Case> failing, std::span<const Case> passing) {
@@ -48,11 +68,7 @@ std::optional<CommonFeature> common_feature(std::span<const Case> failing, std::
     if (is_telling(count, failing.size(), passing.size()) && (special == nullptr || count.passing < special->passing)) special = &count;
     if (is_enough(count, failing.size(), passing.size()) && (enough == nullptr || count.failing > enough->failing)) enough = &count;
   }
-  if (special != nullptr) {
-    return CommonFeature{special->feature->kind,
-                         fmt::format("only cases with {} fail: {} of {}; of the {} others none", special->feature->name, special->failing,
-                                     special->failing + special->passing, passing.size() - special->passing)};
-  }
+  if (special != nullptr) return with_second(*special, counts, failing.size(), passing);
   if (enough == nullptr) return std::nullopt;
   const std::size_t others = failing.size() - enough->failing;
   return CommonFeature{enough->feature->kind, fmt::format("all {} cases with {} fail; of the {} others {}", enough->failing,

@@ -15,8 +15,8 @@ struct CommonFeature {
   std::string says;       // "only cases with a soft cap fail: 12 of 12; of the 40 others none"
 };
 
-// The most special feature of the family that all of the failing cases have, or the most usual one without which few fail and with which
-// none passes. nullopt if that could be chance, such as for few cases.
+// The most special feature of the family that all of the failing cases have, with a second one if few others have both; or the most usual
+// one without which few fail and with which none passes. nullopt if that could be chance, such as for few cases.
 [[nodiscard]] std::optional<CommonFeature> common_feature(std::span<const Case> failing, std::span<const Case> passing);
 
 }  // namespace assay::harness

@@ -20,12 +20,12 @@ using harness::Case;
 using harness::common_feature;
 using harness::CommonFeature;
 
-// Cases of one query in float with each of these words, from 10 keys on.
+// Cases of two batches of one query in float with each of these words, from 10 keys on.
 std::vector<Case> cases_with(std::initializer_list<std::string_view> words, int of_each) {
   std::vector<Case> cases;
   for (const std::string_view word : words) {
     for (int i = 0; i < of_each; ++i) {
-      const std::string name = "mine/float/d64x64/b1/h1x1/q1/k" + std::to_string(10 + i) + "/" + std::string(word) + "/gauss/s1";
+      const std::string name = "mine/float/d64x64/b2/h1x1/q1/k" + std::to_string(10 + i) + "/" + std::string(word) + "/gauss/s1";
       cases.push_back(harness::parse_case(name, harness::find_family("attention")));
     }
   }
@@ -44,6 +44,14 @@ TEST(CommonFeature, TheMostSpecialOneCounts) {
   const std::optional<CommonFeature> found = common_feature(cases_with({"window31"}, 8), cases_with({"nomask", "causal", "alibi"}, 8));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->kind, mistake::kWindow);
+}
+
+TEST(CommonFeature, AMistakeMayNeedTwo) {
+  const std::optional<CommonFeature> found =
+      common_feature(cases_with({"causal/ragged"}, 6), cases_with({"nomask", "causal", "nomask/ragged", "nomask/cap30"}, 5));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->kind, mistake::kMask);
+  EXPECT_EQ(found->says, "only cases with a mask and batches of different lengths fail: 6 of 6; of the 20 others none");
 }
 
 TEST(CommonFeature, OfTwoMistakesTheOneWhoseCasesAllFailCounts) {
