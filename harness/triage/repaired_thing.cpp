@@ -50,9 +50,19 @@ std::optional<std::pair<std::string_view, std::string>> find_word(const std::vec
   return std::nullopt;
 }
 
+// The launch gives values to `cap` where a kernel says `params.cap`: such a word comes with its parts.
 std::vector<std::string> words_in(std::string_view text) {
   std::vector<std::string> words;
-  for (const SourceWord& word : source_words(text)) words.emplace_back(word.text);
+  for (const SourceWord& word : source_words(text)) {
+    words.emplace_back(word.text);
+    if (word.is_sign || std::isdigit(static_cast<unsigned char>(word.text.front())) != 0) continue;
+    if (word.text.find('.') == std::string_view::npos) continue;
+    for (std::size_t begin = 0; begin < word.text.size();) {
+      const std::size_t end = std::min(word.text.find('.', begin), word.text.size());
+      if (end > begin) words.emplace_back(word.text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
   return words;
 }
 
@@ -134,6 +144,8 @@ std::vector<std::string> given_to(const kernels::Variant& variant, const std::st
   };
   if (!variant.launch) return given;
   for (const kernels::DispatchDescription& dispatch : variant.launch->dispatches) {
+    const auto constant = dispatch.constants.find(name);
+    if (constant != dispatch.constants.end()) std::ranges::move(constant->second.names(), std::back_inserter(given));
     for (const auto& [argument, description] : dispatch.arguments) {
       if (argument == name) add(description.elements);
       if (const auto field = description.fields.find(name); field != description.fields.end()) add(field->second);
@@ -161,14 +173,14 @@ std::optional<RepairedThing> thing_of_unused(const kernels::Variant& variant, co
   return std::nullopt;
 }
 
-// What the launch gives to a name that the repair puts in or takes out, whatever the kernel calls it.
-std::optional<RepairedThing> thing_of_given(const kernels::Variant& variant, const Change& change) {
+// What the launch gives to a name of these, whatever the kernel calls it.
+std::optional<RepairedThing> thing_of_given(const kernels::Variant& variant, const std::vector<std::string>& names) {
   constexpr auto kinds = std::to_array<std::string_view>(
-      {mistake::kSoftcap, mistake::kSinks, mistake::kScale, mistake::kRing, mistake::kWindow, mistake::kHead});
-  for (const std::string& name : change.words()) {
-    const std::vector<std::string> given = given_to(variant, name);
-    for (const std::string_view kind : kinds) {
-      const families::MistakeSubject* subject = families::subject_of(kind);
+      {mistake::kSoftcap, mistake::kSinks, mistake::kScale, mistake::kRing, mistake::kWindow, mistake::kHead, mistake::kMask});
+  for (const std::string_view kind : kinds) {
+    const families::MistakeSubject* subject = families::subject_of(kind);
+    for (const std::string& name : names) {
+      const std::vector<std::string> given = given_to(variant, name);
       const auto is_given = [&](const families::SubjectName& one) { return std::ranges::find(given, one.name) != given.end(); };
       // The first name of a subject is the thing itself. A number of heads is in most indices; what divides one by another is a mapping.
       const bool is_about = kind == mistake::kHead ? std::ranges::all_of(subject->names, is_given) : is_given(subject->names.front());
@@ -192,6 +204,22 @@ bool heads_butterflies(const Source& source, const Slices& slices, std::uint32_t
   return shuffles && subtracts;
 }
 
+// Loops end where keys, parts or masks do; the names beside what the repair changes may tell.
+RepairedThing thing_of_limits(const kernels::Variant& variant, const Change& change) {
+  if (std::optional<RepairedThing> thing = thing_of_given(variant, change.around)) {
+    thing->is_vague = true;
+    return *thing;
+  }
+  const families::MistakeSubject* mask = families::subject_of(mistake::kMask);
+  for (const std::string& name : change.around) {
+    for (const std::string& given : given_to(variant, name)) {
+      if (mask != nullptr && std::ranges::find(mask->names, given, &families::SubjectName::name) != mask->names.end())
+        return {mistake::kMask, fmt::format("the repair changes the limits of a loop, which depend on `{}`", name), true};
+    }
+  }
+  return {mistake::kChunk, "the repair changes the limits of a loop", true};
+}
+
 std::optional<RepairedThing> thing_of_places(const kernels::Variant& variant, const std::string& text, const Change& change) {
   const Source source(text, variant.source.string());
   const Slices slices(source, {});
@@ -206,7 +234,7 @@ std::optional<RepairedThing> thing_of_places(const kernels::Variant& variant, co
   if (std::optional<RepairedThing> thing = thing_of_arrays(variant, slices, here)) return thing;
   if (std::ranges::any_of(change.lines, [&](std::uint32_t line) { return heads_butterflies(source, slices, line); }))
     return RepairedThing{mistake::kTransform, "the repair changes which butterflies a transform has"};
-  if (limits_loop) return RepairedThing{mistake::kChunk, "the repair changes the limits of a loop", true};
+  if (limits_loop) return thing_of_limits(variant, change);
   std::optional<RepairedThing> thing = thing_of_arrays(variant, slices, behind);
   if (thing) thing->is_vague = true;
   return thing;
@@ -225,7 +253,7 @@ std::optional<RepairedThing> repaired_thing(const kernels::Variant& variant, con
     const bool is_vague = found->first == mistake::kCoordinates;
     return RepairedThing{found->first, fmt::format("the repair is about `{}`", found->second), is_vague};
   }
-  if (std::optional<RepairedThing> thing = thing_of_given(variant, change)) return thing;
+  if (std::optional<RepairedThing> thing = thing_of_given(variant, change.words())) return thing;
   if (has_one_of(change.added, kJumps) || has_one_of(change.removed, kJumps))
     return RepairedThing{mistake::kChunk, "the repair changes where a loop or a function is left", true};
   if (std::optional<RepairedThing> thing = thing_of_types(change)) return thing;

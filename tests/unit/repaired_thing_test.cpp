@@ -1,0 +1,71 @@
+// What a repair changes, and the class of mistake that it tells.
+#include "harness/triage/repaired_thing.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "families/mistakes.h"
+#include "families/registry.h"
+#include "kernels/variant.h"
+
+namespace assay::tests::repaired_thing_test {
+namespace {
+
+namespace mistake = families::mistake;
+using harness::RepairedThing;
+
+// Of a kernel of another style, whose names only its launch explains: what the repair tells if the kernel had `wrong` for `right`.
+std::optional<RepairedThing> thing_of(std::string_view right, std::string_view wrong) {
+  static const kernels::Variant variant = [] {
+    for (const kernels::Variant& one : kernels::find_variants(ASSAY_SOURCE_DIR "/tests/faults/strangers", families::contracts())) {
+      if (one.name == "ribbon") return one;
+    }
+    throw std::runtime_error("there is no kernel 'ribbon'");
+  }();
+  const std::string repaired = kernels::read_text(variant.source);
+  const std::size_t at = repaired.find(right);
+  if (at == std::string::npos) throw std::runtime_error("the kernel has no such text");
+  std::string source = repaired;
+  source.replace(at, right.size(), wrong);
+  return harness::repaired_thing(variant, source, repaired);
+}
+
+TEST(RepairedThing, TheLimitOfALoopIsAboutWhatItsLineNames) {
+  const std::optional<RepairedThing> thing = thing_of("- (kFromEnd ? plan.longest", "+ (kFromEnd ? plan.longest");
+  ASSERT_TRUE(thing);
+  EXPECT_EQ(thing->kind, mistake::kMask) << thing->says;
+  EXPECT_TRUE(thing->is_vague);
+}
+
+TEST(RepairedThing, TheLimitOfALoopAloneIsAboutKeys) {
+  const std::optional<RepairedThing> thing = thing_of("int begin = 0, end = present;", "int begin = 0, end = present - 1;");
+  ASSERT_TRUE(thing);
+  EXPECT_EQ(thing->kind, mistake::kChunk) << thing->says;
+  EXPECT_TRUE(thing->is_vague);
+}
+
+TEST(RepairedThing, ANameMeansWhatTheLaunchGivesToIt) {
+  const std::optional<RepairedThing> thing = thing_of("plan.cap * precise::tanh(", "precise::tanh(");
+  ASSERT_TRUE(thing);
+  EXPECT_EQ(thing->kind, mistake::kSoftcap) << thing->says;
+  EXPECT_FALSE(thing->is_vague);
+}
+
+TEST(RepairedThing, AFlagMeansWhatItIsSetFor) {
+  const std::optional<RepairedThing> thing = thing_of("if (kForward) end", "if (row > 0) end");
+  ASSERT_TRUE(thing);
+  EXPECT_EQ(thing->kind, mistake::kMask) << thing->says;
+}
+
+TEST(RepairedThing, AWiderTypeIsAboutPrecision) {
+  const std::optional<RepairedThing> thing = thing_of("float score = 0.0f;", "half score = 0.0f;");
+  ASSERT_TRUE(thing);
+  EXPECT_EQ(thing->kind, mistake::kHalf) << thing->says;
+}
+
+}  // namespace
+}  // namespace assay::tests::repaired_thing_test
