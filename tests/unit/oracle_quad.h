@@ -3,7 +3,12 @@
 
 namespace assay::tests {
 
+// Where `long double` has 113 bits, as on 64-bit ARM, no other type has.
+#if __LDBL_MANT_DIG__ == 113
+using Quad = long double;
+#else
 using Quad = __float128;
+#endif
 
 inline Quad quad_abs(Quad x) { return x < 0 ? -x : x; }
 
