@@ -95,7 +95,7 @@ Hazard Threadgroup::invalid_access(const Fault& fault) {
       : fault.signal == SIGFPE ? std::string("met an arithmetic trap")
       : fault.signal == SIGILL ? std::string("met an instruction that ends it")
       : !fault.address_known   ? std::string("touched an address out of any range")
-                               : "touched " + describe_address(fault.address, strays_.buffers_of(strays_.place_of(fault)));
+                               : "touched " + describe_address(fault.address, strays_.buffers_of(strays_.place_of(fault), fault.is_write));
   // A stack overflow has no line; the message names the kernel.
   if (!overflow) hazard.first = strays_.place_of(fault);
   hazard.lacks_line = !overflow && hazard.first.line == 0;

@@ -109,7 +109,7 @@ void Strays::report() {
   for (const Stray& stray : strays_) {
     incidents.add(HazardKind::invalid_access, place_of(stray), stray.count, [&] {
       return fmt::format("invalid access: {} {} {}{}", stray.lane->name(), stray.is_write ? "writes" : "reads",
-                         threadgroup_.describe_address(stray.address, buffers_of(place_of(stray))), threadgroup_.name());
+                         threadgroup_.describe_address(stray.address, buffers_of(place_of(stray), stray.is_write)), threadgroup_.name());
     });
   }
   strays_.clear();
@@ -163,16 +163,16 @@ void Strays::narrowed(const Lane& lane, std::uint32_t number, const Narrowing& n
 }
 
 // The lines are those that pass/provenance.cpp wrote.
-std::uint32_t Strays::buffers_of(const SourceLocation& place) const {
+std::uint32_t Strays::buffers_of(const SourceLocation& place, bool is_write) const {
   std::istringstream lines(threadgroup_.module().reflection);
   for (std::string text; std::getline(lines, text);) {
     std::istringstream words(text);
     std::string kind;
     std::string file;
-    std::uint32_t buffers = 0;
+    std::uint32_t read = 0, written = 0;
     std::uint32_t line = 0;
-    if (!(words >> kind >> buffers >> line) || kind != "buffers" || line != place.line) continue;
-    if (std::getline(words >> std::ws, file); file == place.file) return buffers;
+    if (!(words >> kind >> read >> written >> line) || kind != "buffers" || line != place.line) continue;
+    if (std::getline(words >> std::ws, file); file == place.file) return is_write ? written : read;
   }
   return 0;
 }

@@ -46,8 +46,8 @@ class Strays {
   // another lane's stack.
   [[nodiscard]] const Lane* lane_of(const Fault& fault) const { return stray_of(fault).lane; }
 
-  // The buffers that a line accesses, as a bit each (bit 31: also other memory); 0 if unknown.
-  [[nodiscard]] std::uint32_t buffers_of(const SourceLocation& place) const;
+  // The buffers that a line reads, or those that it writes, as a bit each (bit 31: also other memory); 0 if unknown.
+  [[nodiscard]] std::uint32_t buffers_of(const SourceLocation& place, bool is_write) const;
 
   Incidents incidents;
 

@@ -85,13 +85,11 @@ struct Integer {
   }
   template <class T>
   static T madsat(T x, T y, T z) {
-    // x * y + z of two 64-bit integers needs more than 128 bits only when it saturates anyway.
-    __int128 product;
-    bool over = __builtin_mul_overflow(static_cast<__int128>(x), static_cast<__int128>(y), &product);
-    over = over || __builtin_add_overflow(product, static_cast<__int128>(z), &product);
-    if (over) return (x < T(0)) != (y < T(0)) ? least<T> : greatest<T>;
-    const __int128 low = least<T>, high = greatest<T>;
-    return product < low ? least<T> : product > high ? greatest<T> : T(product);
+    // Of n bits: |x * y + z| <= 2^(2n - 2) + 2^(n - 1) with a sign, and x * y + z <= (2^n - 1)^2 + 2^n - 1 < 2^2n without.
+    typedef conditional_t<(T(-1) < T(0)), __int128, unsigned __int128> Wide;
+    const Wide sum = static_cast<Wide>(x) * static_cast<Wide>(y) + static_cast<Wide>(z);
+    const Wide low = least<T>, high = greatest<T>;
+    return sum < low ? least<T> : sum > high ? greatest<T> : T(sum);
   }
   template <class T>
   static T max(T x, T y) {

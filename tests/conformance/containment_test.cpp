@@ -185,6 +185,8 @@ TEST(Contained, WhatVectorsCopiesAndAtomicsDo) {
   std::vector<std::uint32_t> lines;
   for (const auto& hazard : outcome.hazards) lines.push_back(hazard.first.line);
   EXPECT_THAT(lines, testing::UnorderedElementsAre(5U, 8U, 10U, 11U, 12U)) << text(outcome);
+  // A line that reads what it has to itself, and writes to another buffer.
+  EXPECT_THAT(text(outcome), HasSubstr("reads byte 8000 of buffer 3 ('c')"));
   EXPECT_EQ(outcome.output[0], kPoison);
   EXPECT_EQ(outcome.output[33], kPoison);
   EXPECT_EQ(outcome.output[64], kPoison);

@@ -297,12 +297,13 @@ TEST(Refusal, AnUnclosedBracketCostsItsDeclarationOnly) {
 
 // Below the buffer: above it might lie the end of what an address can be.
 TEST(InvalidAccess, IsAHazardWithItsLineAndTheKernelGoesOn) {
-  const auto outcome = execute(
-      {.source = with_library(
-           "kernel void test(device int* out, uint t [[thread_index_in_threadgroup]], uint g [[threadgroup_position_in_grid]]) {\n"
-           "  out[32 * g + t] = 1;\n  if (g == 1 && t == 5) (out - 0x300000000l)[t] = 1;\n  out[32 * g + simd_sum(1) - 32 + t] = 2;\n}"),
-       .output_words = 96,
-       .threadgroups = {3, 1, 1}});
+  const auto outcome =
+      execute({.source = with_library(
+                   "kernel void test(device int* out, uint t [[thread_index_in_threadgroup]], uint g [[threadgroup_position_in_grid]]) {\n"
+                   "  out[32 * g + t] = 1;\n  if (g == 1 && t == 5) ((device int*)(7ul << 40))[t] = 1;\n  out[32 * g + simd_sum(1) - 32 + "
+                   "t] = 2;\n}"),
+               .output_words = 96,
+               .threadgroups = {3, 1, 1}});
   ASSERT_EQ(outcome.hazards.size(), 1u);
   EXPECT_EQ(outcome.hazards[0].kind, metal::HazardKind::invalid_access);
   EXPECT_THAT(outcome.hazards[0].message,
