@@ -51,8 +51,11 @@ Json finding_json(const harness::FindingRecord& it) {
           {"hazards", it.hazards},
           {"suspects", json_list(it.suspects,
                                  [](const harness::SuspectRecord& suspect) -> Json {
-                                   return {
-                                       {"file", suspect.file}, {"line", suspect.line}, {"why", suspect.why}, {"excerpt", suspect.excerpt}};
+                                   return {{"file", suspect.file},
+                                           {"line", suspect.line},
+                                           {"why", suspect.why},
+                                           {"is_guess", suspect.why.starts_with(harness::kPlaceToLook)},
+                                           {"excerpt", suspect.excerpt}};
                                  })},
           {"diff", it.diff.empty() ? Json() : Json(it.diff)},
           {"near", it.near}};

@@ -5,11 +5,15 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace assay::harness {
 
 // A line that probably causes the failures.
+// Begins the `why` of a line that only may be the cause: no title names it.
+inline constexpr std::string_view kPlaceToLook = "a place to look: ";
+
 struct SuspectRecord {
   std::string file;
   std::uint32_t line = 0;

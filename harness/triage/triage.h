@@ -13,14 +13,12 @@
 #include <vector>
 
 #include "harness/execute/explain.h"
+#include "harness/findings/finding_record.h"
 #include "harness/triage/classify.h"
 #include "harness/triage/hunks.h"
 #include "harness/triage/laboratory.h"
 
 namespace assay::harness {
-
-// Begins Suspect::why of a line that only may be the cause: no title names it.
-inline constexpr std::string_view kPlaceToLook = "a place to look: ";
 
 // The line that probably causes the failure.
 struct Suspect {

@@ -57,6 +57,16 @@ TEST(TriageJson, IsWhatTheSchemaSays) {
   }
 }
 
+TEST(TriageJson, SaysWhetherALineIsOnlyAPlaceToLook) {
+  reports::TriagedVariant found = triaged("x");
+  found.findings[0].suspects.push_back(found.findings[0].suspects[0]);
+  found.findings[0].suspects[0].why.insert(0, harness::kPlaceToLook);
+  const json document = json::parse(reports::triage_json({{found}}, {}, {}));
+  EXPECT_THAT(validator().errors_of(document), IsEmpty());
+  EXPECT_EQ(document["variants"][0]["findings"][0]["suspects"][0]["is_guess"], true);
+  EXPECT_EQ(document["variants"][0]["findings"][0]["suspects"][1]["is_guess"], false);
+}
+
 TEST(TriageJson, OfNothingHasNoVariants) {
   const json document = json::parse(reports::triage_json({}, {}, {}));
   EXPECT_THAT(validator().errors_of(document), IsEmpty());
