@@ -43,18 +43,20 @@ constexpr SubjectName kOfWorkgroup[] = {{"blocks", "workgroup"}};
 constexpr std::string_view kExponentials[] = {"exp2", "exp"};
 constexpr std::string_view kTangents[] = {"tanh"};
 
-constexpr MistakeSubject kSubjects[] = {{mistake::kWindow, kOfWindow, {}},
-                                        {mistake::kRing, kOfRing, {}},
-                                        {mistake::kHead, kOfHead, {}},
-                                        {mistake::kScale, kOfScale, kExponentials},
-                                        {mistake::kSoftcap, kOfSoftcap, kTangents},
-                                        {mistake::kSinks, kOfSinks, {}},
-                                        {mistake::kMask, kOfMask, {}},
-                                        {mistake::kNewest, kOfNewest, {}, true},
-                                        {mistake::kOldest, kOfOldest, {}, true},
-                                        {mistake::kChunk, kOfChunk, {}, true},
-                                        {mistake::kWorkgroup, kOfWorkgroup, {}, true},
-                                        {mistake::kRescale, {}, kExponentials}};
+constexpr MistakeSubject kSubjects[] = {
+    {.kind = mistake::kWindow, .names = kOfWindow, .calls = {}, .chooses_rows = true},
+    {.kind = mistake::kRing, .names = kOfRing, .calls = {}, .chooses_rows = true},
+    {.kind = mistake::kHead, .names = kOfHead, .calls = {}, .chooses_rows = true},
+    {.kind = mistake::kScale, .names = kOfScale, .calls = kExponentials},
+    {.kind = mistake::kSoftcap, .names = kOfSoftcap, .calls = kTangents},
+    {.kind = mistake::kSinks, .names = kOfSinks, .calls = {}},
+    {.kind = mistake::kMask, .names = kOfMask, .calls = {}, .chooses_rows = true},
+    {.kind = mistake::kNewest, .names = kOfNewest, .calls = {}, .limits_loops = true, .chooses_rows = true},
+    {.kind = mistake::kOldest, .names = kOfOldest, .calls = {}, .limits_loops = true, .chooses_rows = true},
+    {.kind = mistake::kChunk, .names = kOfChunk, .calls = {}, .limits_loops = true},
+    {.kind = mistake::kWorkgroup, .names = kOfWorkgroup, .calls = {}, .limits_loops = true},
+    {.kind = mistake::kRescale, .names = {}, .calls = kExponentials},
+};
 
 }  // namespace
 

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "families/mistake_words.h"
 #include "harness/cases/case_size.h"
 #include "harness/cases/suite.h"
 #include "harness/triage/common_feature.h"
@@ -156,9 +157,12 @@ bool focus_on_subject(const Laboratory& laboratory, const Classification& classi
   suspect_subject(lines, source.line_count(), classification.goodness >= kSureFit, focus.suspicion);
   const SubjectLine& found = lines.at(line);
   const std::string meaning = found.meaning.empty() ? std::string() : fmt::format(" (the launch gives it `{}`)", found.meaning);
-  // What landmarks say for certain says more than a class does.
+  // What landmarks say for certain says more than a class does, but for a wrong row: they see where it is read.
+  const families::MistakeSubject* subject = families::subject_of(classification.kind);
+  const bool chooses_row = subject != nullptr && subject->chooses_rows && classification.goodness >= kSureFit &&
+                           std::holds_alternative<decided::BestFit>(classification.decided);
   focus.suspects.insert(
-      focus.is_sure ? focus.suspects.end() : focus.suspects.begin(),
+      focus.is_sure && !chooses_row ? focus.suspects.end() : focus.suspects.begin(),
       {.file = file,
        .line = line,
        .why = fmt::format("{}a mistake of this class is about `{}`{}, with which this line computes", kPlaceToLook, found.name, meaning),

@@ -115,7 +115,8 @@ struct Simulator::Impl {
       for (Hazard& hazard : checker->findings()) merge(found, std::move(hazard));
       KernelCost& kernel = cost_of(layout.function);
       checker->add_cost(kernel);
-      kernel.lane_by_lane = layout.vector_refusal;
+      kernel.lane_by_lane =
+          layout.vector_refusal.empty() ? std::string(execute::size_refusal(module, grid.threads)) : layout.vector_refusal;
     }
     for (Hazard& hazard : found) report(std::move(hazard));
     ++dispatches;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "metal/engine.h"
@@ -18,6 +19,9 @@ struct Dispatch {
   // which must then be another one or as new.
   std::function<void()> start_again;
 };
+
+// Why whole threadgroups of this size run lane by lane, although the kernel could run as vectors; empty if they do not.
+[[nodiscard]] std::string_view size_refusal(const abi::Module& module, Size3 threads);
 
 // Runs all threadgroups, on one CPU thread if accesses are logged. Returns the hazards in the order of the threadgroups, with
 // equal ones merged.

@@ -24,11 +24,17 @@ void group_main(void* owner) {
 
 }  // namespace
 
+std::string_view size_refusal(const abi::Module& module, Size3 threads) {
+  if (threads.count() % abi::kLanes != 0) return "the threads of a threadgroup are no multiple of 32";
+  if (module.vector_needs_rows != 0 && threads.x % abi::kLanes != 0)
+    return "the width of a threadgroup is no multiple of 32, and the kernel reads positions in it";
+  return {};
+}
+
 bool Threadgroup::can_run_vectors(const Launch& launch) const {
   const abi::Module& module = *launch.module;
   return launch.as_vectors != nullptr && module.vector_entry != nullptr && (launch.observer == nullptr || module.is_checked != 0) &&
-         launch.threads.count() % abi::kLanes == 0 && (module.vector_needs_rows == 0 || launch.threads.x % abi::kLanes == 0) &&
-         launch.as_vectors->load(std::memory_order_relaxed);
+         size_refusal(module, launch.threads).empty() && launch.as_vectors->load(std::memory_order_relaxed);
 }
 
 bool Threadgroup::run_vectors(const Launch& launch) {

@@ -1,4 +1,5 @@
 // Finds the meeting points of a kernel and numbers them.
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/StringSwitch.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
@@ -70,7 +71,12 @@ void Lockstep::rejoin_after_writes() {
     const Origin origin = origin_of(destination_of(*write));
     if (origin.kind != Origin::Kind::buffer || (read_buffers_ >> origin.buffer & 1u) != 0) seen.push_back(write);
   }
-  for (auto* block : rejoining_blocks(*entry_, seen, sites_)) {
+  // Nor do lanes meet at them, unless the buffer is read through another binding.
+  llvm::DenseSet<llvm::Instruction*> unseen(writes_.begin(), writes_.end());
+  for (auto* write : seen) unseen.erase(write);
+  std::vector<llvm::Instruction*> meeting;
+  llvm::copy_if(sites_, std::back_inserter(meeting), [&](llvm::Instruction* site) { return !unseen.contains(site); });
+  for (auto* block : rejoining_blocks(*entry_, seen, meeting)) {
     auto* call =
         llvm::CallInst::Create(type, module_.getOrInsertFunction(kReconvergeCall, type).getCallee(), "", block->getFirstInsertionPt());
     call->setDebugLoc(block->getTerminator()->getDebugLoc());

@@ -115,7 +115,7 @@ const std::string kCostly =
     "const bfloat4 b = bfloat4(bfloat(x)) + bfloat4(1.0bf);\n" +
     kOut + "sh[63 - t] + uint(h) + uint(b.w);\n";
 
-metal::KernelCost cost_under(const std::string& schedule) {
+metal::KernelCost cost_under(const std::string& schedule, std::uint32_t threads = 64) {
   const auto library = metal::Library::from_source(checked_kernel(kCostly), "test.metal");
   metal::Simulator simulator({library}, {.schedule = metal::Schedule::parse(schedule), .policy = metal::Policy::checked});
   simulator.set_pipeline({"test", {}});
@@ -124,7 +124,7 @@ metal::KernelCost cost_under(const std::string& schedule) {
   for (const std::uint32_t index : {0U, 2U, 3U}) simulator.set_buffer(index, {&out, 0});
   simulator.set_buffer(1, {in.get(), 0});
   simulator.set_threadgroup_memory_length(0, 1024);
-  simulator.dispatch_threadgroups({2, 1, 1}, {64, 1, 1});
+  simulator.dispatch_threadgroups({2, 1, 1}, {threads, 1, 1});
   EXPECT_EQ(simulator.cost().size(), 1U);
   return simulator.cost().empty() ? metal::KernelCost{} : simulator.cost().front();
 }
@@ -162,6 +162,11 @@ TEST(Cost, IsCountedByLine) {
 TEST(Cost, IsTheSameUnderEverySchedule) {
   const metal::KernelCost cost = cost_under("forward");
   for (const char* schedule : {"forward", "reverse", "random:5"}) EXPECT_TRUE(cost_under(schedule) == cost) << schedule;
+}
+
+TEST(Cost, SaysWhyThreadgroupsRunLaneByLane) {
+  EXPECT_EQ(cost_under("forward").lane_by_lane, "");
+  EXPECT_EQ(cost_under("forward", 40).lane_by_lane, "the threads of a threadgroup are no multiple of 32");
 }
 
 }  // namespace

@@ -184,5 +184,20 @@ TEST(ReconvergenceAtTheEnd, ARaggedSimdGroupHasOnlyItsLanes) {
   for (std::uint32_t thread = 0; thread < 40; ++thread) EXPECT_EQ(outcome.output[thread], thread < 32 ? 32u : 8u);
 }
 
+// The first statement behind the branch stores to what nobody reads: lanes do not wait for each other there.
+TEST(ReconvergenceOfStores, StoresUnderAConditionAreSeenBehindAStoreThatNobodyReads) {
+  const auto outcome = execute({.source = R"(#include <metal_stdlib>
+using namespace metal;
+kernel void test(device uint* out, device uint* other, uint lane [[thread_index_in_simdgroup]]) {
+  threadgroup uint a[32];
+  a[lane] = 0;
+  if (lane & 1) a[lane ^ 1] = 3;
+  other[lane] = 5;
+  out[lane] = a[lane];
+})",
+                                .inputs = {std::vector<std::uint32_t>(32)}});
+  for (std::uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(outcome.output[lane], lane % 2 == 0 ? 3U : 0U) << lane;
+}
+
 }  // namespace
 }  // namespace assay::tests::reconvergence_test
