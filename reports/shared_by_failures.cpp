@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/chance.h"
 #include "harness/cases/case.h"
 #include "reports/axis_words.h"
 
@@ -53,13 +54,6 @@ double choices(std::size_t all, std::size_t some) {
   double ways = 1;
   for (std::size_t i = 0; i < some; ++i) ways *= static_cast<double>(all - i) / static_cast<double>(i + 1);
   return ways;
-}
-
-// The chance that `failed` of `all` cases, drawn at random, all are among the `having` that have a property.
-double chance_of(std::size_t all, std::size_t having, std::size_t failed) {
-  double chance = 1;
-  for (std::size_t i = 0; i < failed; ++i) chance *= static_cast<double>(having - i) / static_cast<double>(all - i);
-  return chance;
 }
 
 class Search {
@@ -131,7 +125,8 @@ class Search {
     constexpr std::size_t kFewest = 2;
     if (property.failed < kFewest || property.passed * 2 > passed || passed == 0) return;
     const std::size_t given = choice == Choice::value_of_the_first ? 1 : 0;
-    const double chance = chance_of(property.failed + passed - given, property.failed + property.passed - given, property.failed - given);
+    const double chance =
+        base::chance_of(property.failed + passed - given, property.failed + property.passed - given, property.failed - given);
     if (chance * sets * 200 <= 1) found_.push_back(std::move(property));
   }
 

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
+#include "base/chance.h"
 #include "families/feature.h"
 
 namespace assay::harness {
@@ -21,15 +21,14 @@ struct Count {
 };
 
 bool is_telling(const Count& count, std::size_t failing, std::size_t passing) {
-  const double share = static_cast<double>(count.failing + count.passing) / static_cast<double>(failing + passing);
-  return count.failing == failing && count.passing < passing && std::pow(share, static_cast<double>(failing)) < kChance;
+  return count.failing == failing && count.passing < passing &&
+         base::chance_of(failing + passing, count.failing + count.passing, failing) < kChance;
 }
 
 // Whether each case with it fails, and how many of the others do is no reason for that.
 bool is_enough(const Count& count, std::size_t failing, std::size_t passing) {
   const std::size_t others = failing - count.failing;
-  const double rate = static_cast<double>(others) / static_cast<double>(others + passing);
-  return count.passing == 0 && count.failing > others && std::pow(rate, static_cast<double>(count.failing)) < kChance;
+  return count.passing == 0 && count.failing > others && base::chance_of(failing + passing, failing, count.failing) < kChance;
 }
 
 // A mistake may need two features at once. The second one counts if it is missing in half of the passing cases with the first one.
