@@ -47,7 +47,7 @@ CommonFeature with_second(const Count& special, std::span<const Count> counts, s
   const std::string names =
       is_alone ? std::string(special.feature->name) : fmt::format("{} and {}", special.feature->name, second->feature->name);
   return {special.feature->kind.empty() && !is_alone ? second->feature->kind : special.feature->kind,
-          fmt::format("only cases with {} fail: {} of {}; of the {} others none", names, failing, failing + with_both,
+          fmt::format("only cases with {} fail so: {} of {}; of the {} others none", names, failing, failing + with_both,
                       passing.size() - with_both)};
 }
 

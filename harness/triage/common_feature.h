@@ -12,7 +12,7 @@ namespace assay::harness {
 
 struct CommonFeature {
   std::string_view kind;  // a class; empty if mistakes in it are of many classes
-  std::string says;       // "only cases with a soft cap fail: 12 of 12; of the 40 others none"
+  std::string says;       // "only cases with a soft cap fail so: 12 of 12; of the 40 others none"
 };
 
 // The most special feature of the family that all of the failing cases have, with a second one if few others have both; or the most usual

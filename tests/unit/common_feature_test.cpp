@@ -37,7 +37,7 @@ TEST(CommonFeature, OnlyCasesWithItFail) {
       common_feature(cases_with({"nomask/cap30"}, 6), cases_with({"nomask", "causal", "window31"}, 5));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->kind, mistake::kSoftcap);
-  EXPECT_EQ(found->says, "only cases with a soft cap fail: 6 of 6; of the 15 others none");
+  EXPECT_EQ(found->says, "only cases with a soft cap fail so: 6 of 6; of the 15 others none");
 }
 
 TEST(CommonFeature, TheMostSpecialOneCounts) {
@@ -51,7 +51,7 @@ TEST(CommonFeature, AMistakeMayNeedTwo) {
       common_feature(cases_with({"causal/ragged"}, 6), cases_with({"nomask", "causal", "nomask/ragged", "nomask/cap30"}, 5));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->kind, mistake::kMask);
-  EXPECT_EQ(found->says, "only cases with a mask and batches of different lengths fail: 6 of 6; of the 20 others none");
+  EXPECT_EQ(found->says, "only cases with a mask and batches of different lengths fail so: 6 of 6; of the 20 others none");
 }
 
 TEST(CommonFeature, OfTwoMistakesTheOneWhoseCasesAllFailCounts) {
