@@ -9,7 +9,7 @@
 namespace assay::metal::abi {
 
 // Changes whenever anything in this file changes. A module with another number is rebuilt.
-inline constexpr std::uint32_t kVersion = 19;
+inline constexpr std::uint32_t kVersion = 20;
 
 inline constexpr std::uint32_t kLanes = 32;         // per SIMD-group
 inline constexpr std::uint32_t kMaxBuffers = 31;    // [[buffer(0..30)]]
@@ -65,7 +65,7 @@ inline constexpr std::uint64_t kCellKindShift = 32;
 // meeting point uses comes last, so that execute/ can put its own such state after it in the same cache line.
 struct Lane {
   std::uint32_t builtins[kBuiltinCount][3];
-  std::uint32_t ordered_buffers;  // bit i: stores to buffer i are meeting points, because the dispatch also reads it
+  std::uint32_t kept_buffers;  // bit i: vector code keeps what it overwrites in buffer i, because the dispatch also reads it
   void* buffers[kMaxBuffers];
   void* threadgroup_arguments[kMaxBuffers];
   char* threadgroup_memory;        // static variables start here
@@ -119,6 +119,7 @@ enum Service : std::uint32_t {
   kVectorShuffleWord,  // (lanes, operation, values, arguments): the same for a shuffle without a fill
   kVectorYield,        // (): another SIMD-group may run
   kVectorGiveUp,       // (): does not return; the threadgroup runs again, lane by lane
+  kVectorKeep,         // (lanes, addresses, bytes): before stores to a buffer of Lane::kept_buffers
   // In modules compiled to be checked. What must be reported ends the attempt, as kVectorGiveUp does.
   kVectorAccess,    // (lanes, number of the access, address of lane 0, distance from lane to lane, bytes): before a read or a write
   kVectorAccesses,  // (lanes, number of the access, addresses, bytes): the same with an address for each lane

@@ -115,7 +115,7 @@ std::uint32_t Bindings::place_threadgroup_arguments(const ArgumentLayout& layout
   return static_cast<std::uint32_t>(used);
 }
 
-std::uint32_t Bindings::ordered_buffers(const abi::Module& module) const {
+std::uint32_t Bindings::kept_buffers(const abi::Module& module) const {
   std::uint32_t result = 0;
   for (std::uint32_t written = 0; written < abi::kMaxBuffers; ++written) {
     if ((module.written_buffers >> written & 1u) == 0 || !bindings_[written].bound) continue;

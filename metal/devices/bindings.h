@@ -49,9 +49,9 @@ class Bindings {
   std::uint32_t place_threadgroup_arguments(const ArgumentLayout& layout, std::span<std::uint32_t> offsets) const;
   [[nodiscard]] const std::array<std::size_t, abi::kMaxBuffers>& threadgroup_lengths() const { return threadgroup_lengths_; }
 
-  // The buffers whose stores must wait for the other lanes of a SIMD-group, because the same dispatch may read what it writes to them.
-  // One bit each.
-  [[nodiscard]] std::uint32_t ordered_buffers(const abi::Module& module) const;
+  // The buffers that the same dispatch may both write and read, one bit each. What it overwrites there is kept, so that a threadgroup can
+  // start again.
+  [[nodiscard]] std::uint32_t kept_buffers(const abi::Module& module) const;
 
   // By index.
   [[nodiscard]] const std::array<Binding, abi::kMaxBuffers>& all() const { return bindings_; }

@@ -59,7 +59,7 @@ struct Simulator::Impl {
     work.launch.layout = &layout;
     work.launch.threadgroup_offsets = &arguments.offsets;
     work.launch.threadgroup_lengths = &arguments.lengths;
-    work.launch.ordered_buffers = bindings.ordered_buffers(module);
+    work.launch.kept_buffers = bindings.kept_buffers(module);
     work.launch.schedule = options.schedule;
     work.launch.choice = options.choice;
     work.engine = options.engine;

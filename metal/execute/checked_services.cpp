@@ -1,8 +1,6 @@
 // Replacements for some of the runtime's functions in kernels that were compiled to be checked.
 #include "metal/execute/checked_services.h"
 
-#include <cstring>
-
 #include "metal/execute/checked_vector_services.h"
 #include "metal/execute/checker.h"
 #include "metal/execute/lanes.h"
@@ -28,12 +26,7 @@ void service_store(abi::Lane* abi_lane, std::uint32_t site, void* destination, c
   const auto& lane = *static_cast<Lane*>(abi_lane);
   // A forbidden store still meets the stores of the other lanes, but writes nothing.
   if (!checker_of(lane).may_write(lane, site, destination, bytes)) bytes = 0;
-  if (checker_of(lane).is_ordered(lane, site)) {
-    plain_store(abi_lane, site, destination, source, bytes);
-  } else if (bytes != 0) {
-    checker_of(lane).wrote(lane, site, destination, source, bytes);
-    std::memmove(destination, source, bytes);
-  }
+  plain_store(abi_lane, site, destination, source, bytes);
 }
 
 void service_atomic(abi::Lane* abi_lane, std::uint32_t site, std::uint32_t operation, std::uint32_t type, void* object, void* operand,

@@ -251,11 +251,6 @@ void Checker::wrote_misaligned(const Object& object, std::size_t offset, std::si
   }
 }
 
-bool Checker::is_ordered(const Lane& lane, std::uint32_t number) const {
-  const std::uint32_t object = module_.accesses[number].object;
-  return object >= abi::kMaxBuffers || (lane.ordered_buffers >> object & 1U) != 0;
-}
-
 void Checker::wrote(const Lane& lane, std::uint32_t number, const void* address, const void* source, std::size_t bytes) {
   const Object* object = object_of(lane, module_.accesses[number], address);
   if (object == nullptr || bytes == 0) return;

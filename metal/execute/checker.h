@@ -65,8 +65,6 @@ class Checker : public Observer {
   // Checks a write that is about to wait for its meeting point; returns whether it may happen. wrote() does the rest when
   // the write commits.
   bool may_write(const Lane& lane, std::uint32_t number, void* address, std::size_t bytes);
-  // Whether other lanes see the write during the dispatch, so that it has to wait.
-  [[nodiscard]] bool is_ordered(const Lane& lane, std::uint32_t number) const;
   void wrote(const Lane& lane, std::uint32_t number, const void* address, const void* source, std::size_t bytes) override;
 
   // For SIMD-groups that run as vectors. They read in another order than lanes that run one by one, so most findings cannot be described

@@ -98,6 +98,7 @@ void perform(SimdGroup& group, LaneMask participants) {
     case abi::kVectorShuffleWord:
     case abi::kVectorYield:
     case abi::kVectorGiveUp:
+    case abi::kVectorKeep:
     case abi::kVectorAccess:
     case abi::kVectorAccesses:
     case abi::kVectorMet:

@@ -79,7 +79,7 @@ class Run {
   // If a threadgroup cannot stay vectors, all run on fibers, which overwrite what the others have written. Where the dispatch also reads
   // what it writes, only the later ones do, unless an observer has seen the others.
   [[nodiscard]] bool starts_again() const {
-    const bool overwrites = dispatch_.launch.ordered_buffers == 0 || dispatch_.launch.observer != nullptr;
+    const bool overwrites = dispatch_.launch.kept_buffers == 0 || dispatch_.launch.observer != nullptr;
     return dispatch_.engine == Engine::vector && !as_vectors_ && overwrites && !is_again_;
   }
 

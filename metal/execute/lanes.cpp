@@ -184,7 +184,7 @@ void Threadgroup::prepare_lane(Lane& lane, const Launch& launch, std::uint32_t t
   set(abi::kGridOrigin, 0, 0, 0);
   set_size(abi::kGridSize, launch.total_threads);
   set(abi::kChoice, launch.choice, 0, 0);
-  lane.ordered_buffers = launch.ordered_buffers;
+  lane.kept_buffers = launch.kept_buffers;
   lane.observer = launch.observer;
   lane.quick = nullptr;
   lane.block_counts = nullptr;

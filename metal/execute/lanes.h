@@ -111,7 +111,7 @@ class Threadgroup {
     const std::array<std::uint32_t, abi::kMaxBuffers>* threadgroup_offsets =
         nullptr;  // of threadgroup arguments, from the start of threadgroup memory
     std::uint32_t threadgroup_bytes = 0;
-    std::uint32_t ordered_buffers = 0;
+    std::uint32_t kept_buffers = 0;
     Schedule schedule;
     const std::array<std::uint32_t, abi::kMaxBuffers>* threadgroup_lengths = nullptr;  // of threadgroup arguments
     Observer* observer = nullptr;                                                      // of the dispatch

@@ -25,10 +25,14 @@ constexpr std::uint64_t kMost = 16384;
 // Limit of instructions that are reported separately: the compiler may make dozens from one line.
 constexpr std::size_t kMostInstructions = 4096;
 
-bool covers(const void* first, std::uint64_t bytes, const void* address) {
+bool covers(const void* first, std::uint64_t bytes, const Fault& fault) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(first);
+  // Of an address that no processor has, the fault does not tell which one it is.
+  constexpr unsigned kUsedBits = 48;
+  constexpr std::uintptr_t kUpper = ~std::uintptr_t{0} >> kUsedBits;
+  if (!fault.address_known) return begin >> kUsedBits != 0 && begin >> kUsedBits != kUpper;
   // If a vector extends over two pages, the fault may be at the start of the second page.
-  const auto offset = reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(first);
-  return first != nullptr && offset < bytes;
+  return reinterpret_cast<std::uintptr_t>(fault.address) - begin < bytes;
 }
 
 }  // namespace
@@ -72,11 +76,12 @@ Strays::Stray Strays::stray_of(const Fault& fault) const {
   threadgroup_.for_each([&](const Lane& lane) {
     const Request& request = lane.request;
     const bool may_be = &lane == stray.lane || (lane.group == running_group && (lane.group->waiting >> lane.index & 1U) != 0);
-    const bool is_atomic = may_be && threadgroup_.module().sites[lane.group->sites[lane.index]].service == abi::kAtomic;
-    const std::uint64_t bytes = is_atomic ? sizeof(std::uint64_t) : request.bytes;
-    if (wants == nullptr && may_be &&
-        (covers(request.pointers[0], bytes, fault.address) || covers(request.pointers[1], bytes, fault.address)))
-      wants = &lane;
+    if (wants != nullptr || !may_be) return;
+    const auto service = threadgroup_.module().sites[lane.group->sites[lane.index]].service;
+    const std::uint64_t bytes = service == abi::kAtomic ? sizeof(std::uint64_t) : request.bytes;
+    // Other requests leave some pointers unused.
+    const auto touches = [&](const void* first) { return (first != nullptr || service == abi::kStore) && covers(first, bytes, fault); };
+    if (touches(request.pointers[0]) || touches(request.pointers[1])) wants = &lane;
   });
   if (wants != nullptr) {
     stray.lane = wants;

@@ -140,6 +140,11 @@ void yield(abi::Lane* first, std::uint32_t) {
   group.threadgroup->yield(group);
 }
 
+void keep(abi::Lane* first, LaneMask lanes, std::byte* const* addresses, std::uint64_t bytes) {
+  const SimdGroup& group = group_of(first);
+  for_each_lane(group, lanes, [&](const Lane& lane) { group.threadgroup->keep(addresses[lane.index], bytes); });
+}
+
 void give_up(abi::Lane* first, std::uint32_t) {
   SimdGroup& group = group_of(first);
   group.threadgroup->give_up(group);
@@ -152,6 +157,7 @@ void add_vector_services(Services& functions) {
   functions[abi::kVectorReduceWord] = reinterpret_cast<Service>(reduce_word);
   functions[abi::kVectorShuffleWord] = reinterpret_cast<Service>(shuffle_word);
   functions[abi::kVectorYield] = reinterpret_cast<Service>(yield);
+  functions[abi::kVectorKeep] = reinterpret_cast<Service>(keep);
   functions[abi::kVectorGiveUp] = reinterpret_cast<Service>(give_up);
 }
 

@@ -51,7 +51,6 @@ bool Threadgroup::run_vectors(const Launch& launch) {
     if (launch.observer != nullptr) {
       for_each_lane(group, group.existing, [&](Lane& lane) {
         lane.builtins[abi::kThreadIndexInThreadgroup][0] = first.builtins[abi::kThreadIndexInThreadgroup][0] + lane.index;
-        lane.ordered_buffers = launch.ordered_buffers;
       });
     }
     first.meetings = first.collectives = first.divergent_collectives = first.products = 0;
@@ -127,7 +126,7 @@ void Threadgroup::give_up(SimdGroup& group) {
 
 void Threadgroup::keep(const void* address, std::size_t bytes) {
   const auto* first = static_cast<const std::byte*>(address);
-  if (launch_->ordered_buffers == 0 || (first >= memory_->data() && first < memory_->data() + memory_->size())) return;
+  if (launch_->kept_buffers == 0 || (first >= memory_->data() && first < memory_->data() + memory_->size())) return;
   kept_.push_back({const_cast<std::byte*>(first), {first, first + bytes}});
 }
 

@@ -59,7 +59,6 @@ class Lockstep : public WholeKernel {
   Origin origin_of_object(const llvm::Value* object);
   static void mark(std::uint32_t& buffers, const Origin& origin);
   void visit_write(llvm::Instruction& instruction, const llvm::Value* destination);
-  static const llvm::Value* destination_of(const llvm::Instruction& write);
   void rejoin_after_writes();
   void collect_sites();
   void number_sites();

@@ -1,5 +1,4 @@
 // Finds the meeting points of a kernel and numbers them.
-#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/StringSwitch.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ValueTracking.h>
@@ -56,27 +55,11 @@ void Lockstep::visit_write(llvm::Instruction& instruction, const llvm::Value* de
   writes_.push_back(&instruction);
 }
 
-const llvm::Value* Lockstep::destination_of(const llvm::Instruction& write) {
-  if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&write)) return store->getPointerOperand();
-  if (const auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&write)) return memory->getDest();
-  return llvm::cast<llvm::CallBase>(write).getArgOperand(2);  // of an atomic
-}
-
-// Lanes wait behind a condition for those that stored under it, so that all of them see the stores.
+// Lanes wait behind a condition for those that stored under it. So all of them see the stores, and no optimiser moves what stands behind
+// the condition to one of its ways: later stores to the same place would then come first.
 void Lockstep::rejoin_after_writes() {
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context_), false);
-  // Stores to output that the kernel does not read back need no order.
-  std::vector<llvm::Instruction*> seen;
-  for (auto* write : writes_) {
-    const Origin origin = origin_of(destination_of(*write));
-    if (origin.kind != Origin::Kind::buffer || (read_buffers_ >> origin.buffer & 1u) != 0) seen.push_back(write);
-  }
-  // Nor do lanes meet at them, unless the buffer is read through another binding.
-  llvm::DenseSet<llvm::Instruction*> unseen(writes_.begin(), writes_.end());
-  for (auto* write : seen) unseen.erase(write);
-  std::vector<llvm::Instruction*> meeting;
-  llvm::copy_if(sites_, std::back_inserter(meeting), [&](llvm::Instruction* site) { return !unseen.contains(site); });
-  for (auto* block : rejoining_blocks(*entry_, seen, meeting)) {
+  for (auto* block : rejoining_blocks(*entry_, writes_, sites_)) {
     auto* call =
         llvm::CallInst::Create(type, module_.getOrInsertFunction(kReconvergeCall, type).getCallee(), "", block->getFirstInsertionPt());
     call->setDebugLoc(block->getTerminator()->getDebugLoc());

@@ -125,53 +125,30 @@ void Lockstep::route_shadowed_product(llvm::CallInst& call, std::uint32_t site) 
   shadowed_products_.push_back(replacement);
 }
 
-// A write to a device buffer that the dispatch does not read stays an ordinary store: no lane can observe when it happens. With checks
-// on, the runtime makes this distinction instead.
 void Lockstep::route_write(llvm::Instruction& instruction, std::uint32_t site) {
   auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
   auto* memory = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction);
   auto* destination = store != nullptr ? store->getPointerOperand() : memory->getDest();
-  const Origin origin = origin_of(destination);
-  llvm::Instruction* before = &instruction;
-  if (origin.kind == Origin::Kind::buffer && !is_checked_) {
-    llvm::IRBuilder<> builder(&instruction);
-    auto* mask = builder.CreateLoad(builder.getInt32Ty(), lane_member(builder, offsetof(abi::Lane, ordered_buffers)));
-    auto* ordered = builder.CreateICmpNE(builder.CreateAnd(mask, 1u << origin.buffer), builder.getInt32(0));
-    auto* block = instruction.getParent();
-    auto* tail = block->splitBasicBlock(instruction.getIterator(), "assay.stored");
-    auto* raw = llvm::BasicBlock::Create(context_, "assay.raw_store", entry_, tail);
-    auto* meet = llvm::BasicBlock::Create(context_, "assay.ordered_store", entry_, tail);
-    block->getTerminator()->eraseFromParent();
-    llvm::IRBuilder<>(block).CreateCondBr(ordered, meet, raw);
-    auto* copy = instruction.clone();
-    auto* raw_end = llvm::IRBuilder<>(raw).CreateBr(tail);
-    copy->insertBefore(raw_end);
-    before = llvm::IRBuilder<>(meet).CreateBr(tail);
-  }
   auto* copied = llvm::dyn_cast<llvm::MemTransferInst>(&instruction);
   auto* source = copied == nullptr ? nullptr : is_checked_ ? checked_source(*copied) : copied->getSource();
-  llvm::IRBuilder<> builder(before);
-  builder.SetCurrentDebugLocation(instruction.getDebugLoc());
-  llvm::CallInst* request = nullptr;
+  llvm::IRBuilder<> builder(&instruction);
   if (store != nullptr) {
     auto* value = store->getValueOperand();
     auto* slot = slot_for(value->getType());
     builder.CreateStore(value, slot);
     const auto bytes = module_.getDataLayout().getTypeStoreSize(value->getType()).getFixedValue();
-    request = call_service(builder, abi::kStore, site, {destination, slot, builder.getInt64(bytes)}, builder.getVoidTy());
+    call_service(builder, abi::kStore, site, {destination, slot, builder.getInt64(bytes)}, builder.getVoidTy());
   } else if (copied != nullptr) {
-    request =
-        call_service(builder, abi::kStore, site,
-                     {destination, source, builder.CreateZExtOrTrunc(copied->getLength(), builder.getInt64Ty())}, builder.getVoidTy());
+    call_service(builder, abi::kStore, site, {destination, source, builder.CreateZExtOrTrunc(copied->getLength(), builder.getInt64Ty())},
+                 builder.getVoidTy());
   } else {
     auto* fill = llvm::cast<llvm::MemSetInst>(memory);
     const auto* length = llvm::dyn_cast<llvm::ConstantInt>(fill->getLength());
     if (length == nullptr) refuse(place_of(instruction), "a fill of shared memory whose length is not a constant");
     auto* slot = slot_for(llvm::ArrayType::get(builder.getInt8Ty(), length->getZExtValue()));
     builder.CreateMemSet(slot, fill->getValue(), length->getZExtValue(), llvm::MaybeAlign(16));
-    request = call_service(builder, abi::kStore, site, {destination, slot, builder.getInt64(length->getZExtValue())}, builder.getVoidTy());
+    call_service(builder, abi::kStore, site, {destination, slot, builder.getInt64(length->getZExtValue())}, builder.getVoidTy());
   }
-  if (before != &instruction) request->addFnAttr(llvm::Attribute::get(context_, kBufferAttribute, llvm::utostr(origin.buffer)));
   instruction.eraseFromParent();
 }
 

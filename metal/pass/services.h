@@ -16,8 +16,6 @@ inline constexpr llvm::StringLiteral kServiceAttribute = "assay-service";
 inline constexpr llvm::StringLiteral kOperationAttribute = "assay-operation";
 // How many loops were around a meeting point in the source.
 inline constexpr llvm::StringLiteral kDepthAttribute = "assay-depth";
-// Of a store that is a meeting point only if the dispatch also reads this buffer.
-inline constexpr llvm::StringLiteral kBufferAttribute = "assay-buffer";
 
 inline std::optional<abi::Service> service_of(llvm::StringRef name) {
   return llvm::StringSwitch<std::optional<abi::Service>>(name)

@@ -15,7 +15,7 @@ constexpr int kVectors = 2;
 
 class Writer {
  public:
-  explicit Writer(std::uint64_t seed) : random_(seed) {}
+  explicit Writer(std::uint64_t seed) : random_(seed), stores_(seed >= kFirstStoringKernel) {}
 
   std::string kernel() {
     text_ =
@@ -26,12 +26,20 @@ class Writer {
         "float number(uint u) { return float(int(u & 0xffffu) - 0x8000) * 0.001f; }\n"
         "kernel void test(device uint* out [[buffer(0)]], device const uint* in [[buffer(1)]], uint lane [[thread_index_in_simdgroup]],\n"
         "                 uint thread_id [[thread_index_in_threadgroup]], uint sg [[simdgroup_index_in_threadgroup]],\n"
-        "                 uint group [[threadgroup_position_in_grid]], uint per_group [[threads_per_threadgroup]]) {\n"
+        "                 uint group [[threadgroup_position_in_grid]], uint per_group [[threads_per_threadgroup]]";
+    if (stores_) text_ += ",\n                 device uint* only_written [[buffer(2)]], device uint* both [[buffer(3)]]";
+    text_ +=
+        ") {\n"
         "  threadgroup uint shared[128];\n  threadgroup float numbers[128];\n  threadgroup atomic_uint counter[4];\n";
     for (int i = 0; i < kWords; ++i) line("uint u{} = in[({} * thread_id + {}) & 255u];", i, number(1, 9), number(0, 255));
     for (int i = 0; i < kFloats; ++i) line("float f{} = number(in[(thread_id * {} + {}) & 255u]);", i, number(1, 5), number(0, 255));
     for (int i = 0; i < kVectors; ++i)
       line("float4 v{} = float4(f{}, f{}, number(u{}), {}.5f);", i, pick(kFloats), pick(kFloats), pick(kWords), number(0, 3));
+    if (stores_) {
+      line("device uint* left = only_written + (group * 4u + sg) * 32u;");
+      line("device uint* area = both + (group * 4u + sg) * 32u;");
+      line("threadgroup uint* common = shared + sg * 32u;");
+    }
     line("uint own[8];");
     line("for (uint k = 0; k < 8; ++k) own[k] = in[(k * 32 + lane) & 255u];");
     line("shared[thread_id] = u0; numbers[thread_id] = f0;");
@@ -230,6 +238,37 @@ class Writer {
     }
   }
 
+  // Lanes of a SIMD-group store to the same elements, and read what others have stored.
+  void storing() {
+    switch (pick(12)) {
+      case 0:
+      case 1:
+        return line("left[({}) & 31u] = {};", word(1), word(1));
+      case 2:
+        return line("left[{}] = {};", number(0, 3), word(1));
+      case 3:
+        return line("left[lane ^ {}u] = {};", number(0, 31), word(1));
+      case 4:
+        return line("*(device uint2*)(left + 2u * (({}) & 15u)) = uint2({}, u{});", word(1), word(2), pick(kWords));
+      case 5:
+        return line("((device uchar*)left)[({}) & 127u] = uchar({});", word(1), word(1));
+      case 6:
+        return line("(({}) ? left : area)[lane & {}u] = u{};", condition(1), number(1, 31), pick(kWords));
+      case 7:
+        return line("area[({}) & 31u] = {};", word(1), word(1));
+      case 8:
+        return line("area[lane] += {};", word(1));
+      case 9:
+        line("area[lane] = {};", word(1));
+        return line("u{} ^= area[lane ^ {}u];", pick(kWords), number(1, 31));
+      case 10:
+        return line("common[({}) & 31u] = {};", word(1), word(1));
+      default:
+        line("common[lane] = {};", word(1));
+        return line("u{} ^= common[lane ^ {}u];", pick(kWords), number(1, 31));
+    }
+  }
+
   // Within a SIMD-group, whose lanes are in lockstep.
   void sharing() {
     switch (pick(4)) {
@@ -262,6 +301,7 @@ class Writer {
 
   // A barrier of a SIMD-group must be reached by all of its lanes, so sharing() is for the outermost level.
   void statement(int level) {
+    if (stores_ && chance(4)) return storing();
     const int kind = pick(12);
     if (level > 2 || kind < 4) return assignment();
     if (kind < 6) return collective();
@@ -280,6 +320,14 @@ class Writer {
       const std::string bound = chance(2) ? fmt::format("{}u", number(1, 5)) : fmt::format("(({}) & 7u)", word(1));
       line("for (uint k{} = {}; k{} < {}; ++k{}) {{", id, chance(3) ? "lane & 3u" : "0u", id, bound, id);
       block(1 + static_cast<std::uint64_t>(pick(2)));
+      if (stores_ && chance(3)) {
+        line("  if ({}) {{", condition(1));
+        ++depth_;
+        storing();
+        if (chance(2)) statement(3);
+        --depth_;
+        line("    {}; }}", chance(2) ? "break" : "continue");
+      }
       if (chance(3)) line("  if ({}) {};", condition(1), chance(2) ? "break" : "continue");
       ++depth_;
       line("u{} += k{};", pick(kWords), id);
@@ -298,6 +346,7 @@ class Writer {
   }
 
   std::mt19937_64 random_;
+  bool stores_;
   std::string text_;
   std::uint64_t depth_ = 0;
   int loops_ = 0;

@@ -159,8 +159,9 @@ TEST(ReconvergenceCounters, CollectivesAndDivergentOnesAreCountedExactly) {
       {"int r = 0; for (uint i = 0; i < 4; ++i) { if (lane % 4 == i) r = simd_sum(1); } MEET; out[lane] = r;", 4, 4},
       {"int r = 0; for (uint i = 0; i < lane; ++i) r += simd_sum(1); MEET; out[lane] = r;", 31, 31},  // lane 0 is in none of them
       {"int r = 0; uint i = 0; do { r += simd_sum(1); } while (++i < lane); MEET; out[lane] = r;", 31, 30},
-      // Lanes that have returned are not missed, and a lane that meets no other lane any more has returned: the control flow is the same.
-      {"int r = 0; if (lane < 10) r = simd_sum(1); out[lane] = r;", 1, 0},
+      // The other lanes wait at the store; lanes that have returned are not missed.
+      {"int r = 0; if (lane < 10) r = simd_sum(1); out[lane] = r;", 1, 1},
+      {"if (lane < 10) out[lane] = simd_sum(1);", 1, 0},
       {"out[lane] = 0; if (lane >= 20) return; out[lane] = simd_sum(1);", 1, 0},
       {"out[lane] = 0; if (lane >= 20) return; int r = 0; if (lane < 4) r = simd_max(lane); out[lane] = r + simd_sum(1);", 2, 1},
       // Not a SIMD-group function: stores and barriers meet, too.
@@ -184,7 +185,7 @@ TEST(ReconvergenceAtTheEnd, ARaggedSimdGroupHasOnlyItsLanes) {
   for (std::uint32_t thread = 0; thread < 40; ++thread) EXPECT_EQ(outcome.output[thread], thread < 32 ? 32u : 8u);
 }
 
-// The first statement behind the branch stores to what nobody reads: lanes do not wait for each other there.
+// The first statement behind the branch stores to what nobody reads.
 TEST(ReconvergenceOfStores, StoresUnderAConditionAreSeenBehindAStoreThatNobodyReads) {
   const auto outcome = execute({.source = R"(#include <metal_stdlib>
 using namespace metal;
@@ -197,6 +198,25 @@ kernel void test(device uint* out, device uint* other, uint lane [[thread_index_
 })",
                                 .inputs = {std::vector<std::uint32_t>(32)}});
   for (std::uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(outcome.output[lane], lane % 2 == 0 ? 3U : 0U) << lane;
+}
+
+// Nobody reads what these store, and several statements or lanes store to one word.
+TEST(ReconvergenceOfStores, TheLaterStatementAndThenTheLastLaneDecideWhatIsLeft) {
+  const std::pair<const char*, std::uint32_t> rows[] = {
+      {"out[0] = 1; if (lane == 0) out[0] = 2;", 2},
+      {"if (lane == 31) out[0] = 1; out[0] = 2 + lane;", 33},
+      {"if (lane < 8) out[0] = lane; else out[0] = 100 + lane; if (lane == 3) out[0] = 7;", 7},
+      {"for (uint i = 0; i <= lane % 4; ++i) out[0] = 10 * i + lane;", 61},
+      {"uint r = lane; if (lane < 5) r = simd_sum(100 + lane); out[0] = r;", 31},
+      {"for (uint i = 0; i < 4; ++i) { if (lane != i) { out[0] = lane + 100 * i; } else { out[0] = 50 + i; break; } } out[1 + lane] = 0;",
+       53},
+      {"for (uint i = 0; i < lane; ++i) { if (i == 20) { out[0] = lane; break; } out[0] = 100 + i; }", 31},
+      {"for (uint i = 0; i < 3; ++i) { if (lane % 3 == i) { out[0] = lane; continue; } if (lane == i + 1) out[0] = 40 + lane; }", 43},
+      {"if (lane & 1) out[0] = simd_max(lane); else out[0] = 5; if (lane == 2) out[0] += 0;", 5},
+      {"device int* place = lane < 16 ? out : out + 1; *place = lane; if (lane == 1) *place = 40;", 40},
+      {"*(device uint2*)out = uint2(lane, 1); if (lane == 4) out[0] = 3;", 3},
+  };
+  for (const auto& [body, left] : rows) EXPECT_EQ(execute({.source = kernel_of(body)}).output[0], left) << body;
 }
 
 }  // namespace

@@ -258,25 +258,21 @@ std::vector<llvm::BasicBlock*> Widener::region_of(llvm::ArrayRef<Edge> entries, 
   return region;
 }
 
-// The buffers that decide, by being read by the dispatch, whether lanes still meet behind the block; none if they do in any case.
-std::optional<std::uint32_t> Widener::meetings_behind(Block& block) {
-  std::uint32_t buffers = 0;
+// Whether lanes may still meet in the block or behind it.
+bool Widener::is_met_behind(Block& block) {
   llvm::SmallVector<Block*> pending{&block};
   llvm::DenseSet<Block*> seen{&block};
   while (!pending.empty()) {
     auto* next = pending.pop_back_val();
     for (const auto& instruction : *next) {
       const auto service = requested_service(instruction);
-      if (!service || *service == abi::kMisaligned) continue;
-      const auto buffer = buffer_of_store(llvm::cast<llvm::CallBase>(instruction));
-      if (!buffer) return std::nullopt;
-      buffers |= 1U << *buffer;
+      if (service && *service != abi::kMisaligned) return true;
     }
     for (auto* successor : llvm::successors(next)) {
       if (seen.insert(successor).second) pending.push_back(successor);
     }
   }
-  return buffers;
+  return false;
 }
 
 void Widener::run_region(llvm::ArrayRef<Edge> given) {
@@ -286,9 +282,9 @@ void Widener::run_region(llvm::ArrayRef<Edge> given) {
   region_ = region;
   if (exit == nullptr) refuse("lanes that part and never meet again");
   if (!refusal_.empty()) return;
-  const std::optional<std::uint32_t> behind_exit = meetings_behind(*exit);
+  const bool is_end = !is_met_behind(*exit);
   const auto leave = [&](const Edge& edge) {
-    if (behind_exit && edge.to == exit) finish(edge, *behind_exit);
+    if (is_end && edge.to == exit) finish(edge);
     take_edge(edge);
   };
   for (auto* block : region)
@@ -334,31 +330,22 @@ void Widener::run_region(llvm::ArrayRef<Edge> given) {
   builder_.CreateBr(blocks_.lookup(exit));
 }
 
-// The bits of the lanes, if none of these buffers is read by the dispatch; else none.
-llvm::Value* Widener::bits_unless_read(Value* lanes, std::uint32_t buffers) {
-  auto* word = builder_.getInt32Ty();
-  auto* bits = builder_.CreateBitCast(lanes == nullptr ? all_lanes() : lanes, word);
-  if (buffers == 0) return bits;
-  auto* ordered = builder_.CreateLoad(word, member_of_first(offsetof(abi::Lane, ordered_buffers)));
-  auto* meet = builder_.CreateICmpNE(builder_.CreateAnd(ordered, buffers), builder_.getInt32(0));
-  return builder_.CreateSelect(meet, builder_.getInt32(0), bits);
-}
-
 // The lanes of the edge will meet no others any more.
-void Widener::finish(const Edge& edge, std::uint32_t buffers) {
-  auto* before = builder_.CreateLoad(builder_.getInt32Ty(), done_);
-  builder_.CreateStore(builder_.CreateOr(before, bits_unless_read(edge.lanes, buffers)), done_);
+void Widener::finish(const Edge& edge) {
+  auto* word = builder_.getInt32Ty();
+  auto* bits = builder_.CreateBitCast(edge.lanes == nullptr ? all_lanes() : edge.lanes, word);
+  builder_.CreateStore(builder_.CreateOr(builder_.CreateLoad(word, done_), bits), done_);
 }
 
 // Lanes that have returned, and those on their way to a block behind which no lane meets others.
 llvm::Value* Widener::finished_lanes() {
-  Value* bits = builder_.CreateLoad(builder_.getInt32Ty(), done_);
+  auto* word = builder_.getInt32Ty();
+  Value* bits = builder_.CreateLoad(word, done_);
   if (lanes_ == nullptr) return bits;
   for (auto* block : region_) {
-    const auto buffers = meetings_behind(*block);
-    if (!buffers) continue;
+    if (is_met_behind(*block)) continue;
     auto* mask = masks_.lookup(block);
-    bits = builder_.CreateOr(bits, bits_unless_read(builder_.CreateLoad(mask->getAllocatedType(), mask), *buffers));
+    bits = builder_.CreateOr(bits, builder_.CreateBitCast(builder_.CreateLoad(mask->getAllocatedType(), mask), word));
   }
   return bits;
 }

@@ -73,23 +73,49 @@ void Widener::met(std::uint32_t site, bool is_collective) {
   builder_.SetInsertPoint(on);
 }
 
-bool Widener::is_threadgroup_memory(const Value* pointer) const {
+// The buffers to which a pointer may lead, by their bits: none for threadgroup memory. No value if that is not known.
+std::optional<std::uint32_t> Widener::buffers_of(const Value* pointer) const {
+  constexpr std::uint64_t kBuffers = offsetof(abi::Lane, buffers);
+  constexpr std::uint64_t kArguments = offsetof(abi::Lane, threadgroup_arguments);
   llvm::SmallVector<const Value*, 4> objects;
   llvm::getUnderlyingObjects(pointer, objects, nullptr, /*MaxLookup=*/0);
-  return llvm::all_of(objects, [&](const Value* object) {
+  std::uint32_t buffers = 0;
+  for (const auto* object : objects) {
     const auto* load = llvm::dyn_cast<llvm::LoadInst>(object);
     const auto offset = load == nullptr ? std::nullopt : shapes_.member(load->getPointerOperand());
-    return offset && ((*offset >= offsetof(abi::Lane, threadgroup_arguments) &&
-                       *offset < offsetof(abi::Lane, threadgroup_arguments) + sizeof(abi::Lane::threadgroup_arguments)) ||
-                      *offset == offsetof(abi::Lane, threadgroup_memory));
-  });
+    if (!offset) return std::nullopt;
+    if (*offset >= kBuffers && *offset < kBuffers + sizeof(abi::Lane::buffers)) {
+      buffers |= 1U << (*offset - kBuffers) / sizeof(void*);
+    } else if ((*offset < kArguments || *offset >= kArguments + sizeof(abi::Lane::threadgroup_arguments)) &&
+               *offset != offsetof(abi::Lane, threadgroup_memory)) {
+      return std::nullopt;
+    }
+  }
+  return buffers;
 }
 
-// The store that puts what the request writes to threadgroup memory into its slot, just before; null if the request is another.
+// Keeps what the lanes are about to overwrite, if one of the buffers is also read.
+void Widener::keep(Value* pointer, std::uint64_t bytes, std::uint32_t buffers) {
+  auto* all = pointers(pointer);
+  auto* kept = builder_.CreateLoad(builder_.getInt32Ty(), member_of_first(offsetof(abi::Lane, kept_buffers)));
+  auto* ask = new_block("keep");
+  auto* on = new_block("kept");
+  builder_.CreateCondBr(builder_.CreateICmpNE(builder_.CreateAnd(kept, buffers), builder_.getInt32(0)), ask, on);
+  builder_.SetInsertPoint(ask);
+  auto* addresses = array_of(builder_.getPtrTy());
+  builder_.CreateStore(all, addresses);
+  request(abi::kVectorKeep, {bits_of_lanes(), addresses, builder_.getInt64(bytes)}, builder_.getVoidTy());
+  builder_.CreateBr(on);
+  builder_.SetInsertPoint(on);
+  release_arrays();
+}
+
+// The store that puts what the request writes into its slot, just before; null if the request is another, or writes to memory that is
+// not known.
 llvm::StoreInst* Widener::written_by(llvm::CallBase& call) const {
   auto* slot = llvm::dyn_cast<llvm::AllocaInst>(call.getArgOperand(kFirstArgument + 1));
   const auto* bytes = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(kFirstArgument + 2));
-  if (slot == nullptr || bytes == nullptr || !is_threadgroup_memory(call.getArgOperand(kFirstArgument))) return nullptr;
+  if (slot == nullptr || bytes == nullptr || !buffers_of(call.getArgOperand(kFirstArgument))) return nullptr;
   for (auto* before = call.getPrevNode(); before != nullptr; before = before->getPrevNode()) {
     auto* store = llvm::dyn_cast<llvm::StoreInst>(before);
     if (store == nullptr) {
@@ -123,7 +149,11 @@ bool Widener::widen_write(llvm::CallBase& call) {
   auto* store = written_by(call);
   if (store == nullptr) return false;
   // The alignment is tested where it is not known (pass/alignment.cpp); a misaligned store is not done here.
-  store_parts(call.getArgOperand(kFirstArgument), store->getValueOperand()->getType(), wide(store->getValueOperand()), llvm::Align(1));
+  auto* pointer = call.getArgOperand(kFirstArgument);
+  auto* type = store->getValueOperand()->getType();
+  const Parts parts = wide(store->getValueOperand());
+  if (const auto buffers = *buffers_of(pointer); buffers != 0) keep(pointer, bytes_of(type), buffers);
+  store_parts(pointer, type, parts, llvm::Align(1));
   met(site_of(call), false);
   return true;
 }

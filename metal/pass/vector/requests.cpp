@@ -33,10 +33,6 @@ std::uint32_t operation_of_word(const llvm::CallBase& call) { return number_in(c
 
 std::uint32_t depth_in_source(const llvm::CallBase& call) { return number_in(call, kDepthAttribute); }
 
-std::optional<std::uint32_t> buffer_of_store(const llvm::CallBase& call) {
-  return call.hasFnAttr(kBufferAttribute) ? std::optional(number_in(call, kBufferAttribute)) : std::nullopt;
-}
-
 std::optional<WordsInPlace> words_in_place(const llvm::CallBase& call) {
   // Of metal/shader/runtime.h: scalar codes of four bytes, and the shuffles that take a second value.
   constexpr std::uint64_t kInt32 = 4;

@@ -20,9 +20,6 @@ namespace assay::metal::pass {
 // How many loops were around the meeting point in the source.
 [[nodiscard]] std::uint32_t depth_in_source(const llvm::CallBase& call);
 
-// The buffer to which a request stores that is a meeting only if the dispatch also reads that buffer.
-[[nodiscard]] std::optional<std::uint32_t> buffer_of_store(const llvm::CallBase& call);
-
 // A reduction or a shuffle of `count` words that lie in a local variable, each as if alone; `operation` as above.
 struct WordsInPlace {
   std::uint32_t operation = 0;

@@ -145,7 +145,7 @@ Shape Shapes::of_member(std::uint64_t offset) {
 
 Shape Shapes::of_load(const llvm::LoadInst& load) {
   if (const auto offset = member(load.getPointerOperand())) {
-    if (!load.getType()->isIntegerTy(32) && *offset < offsetof(abi::Lane, ordered_buffers)) return Shape::varying();
+    if (!load.getType()->isIntegerTy(32) && *offset < offsetof(abi::Lane, kept_buffers)) return Shape::varying();
     return of_member(*offset);
   }
   return is_uniform(load.getPointerOperand()) ? Shape::uniform() : Shape::varying();

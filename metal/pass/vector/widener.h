@@ -44,10 +44,9 @@ class Widener {
   void run_region(llvm::ArrayRef<Edge> entries);
   llvm::SmallVector<Edge> edges_of(Block& block, Value* lanes);
   std::vector<Block*> region_of(llvm::ArrayRef<Edge> entries, Block*& exit);
-  void finish(const Edge& edge, std::uint32_t buffers);
-  Value* bits_unless_read(Value* lanes, std::uint32_t buffers);
+  void finish(const Edge& edge);
   Value* finished_lanes();
-  [[nodiscard]] static std::optional<std::uint32_t> meetings_behind(Block& block);
+  [[nodiscard]] static bool is_met_behind(Block& block);
   Value* any(Value* lanes);
   Block* new_block(const llvm::Twine& name);
   void begin_block(Block& emitted, Value* lanes);
@@ -122,7 +121,8 @@ class Widener {
   void met(std::uint32_t site, bool is_collective);
   void give_up(std::uint32_t site);
   llvm::CallInst* request(abi::Service service, llvm::ArrayRef<Value*> arguments, llvm::Type* result);
-  [[nodiscard]] bool is_threadgroup_memory(const Value* pointer) const;
+  [[nodiscard]] std::optional<std::uint32_t> buffers_of(const Value* pointer) const;
+  void keep(Value* pointer, std::uint64_t bytes, std::uint32_t buffers);
   Value* member_of_first(std::uint64_t offset);
   Value* butterfly(Value* values, llvm::function_ref<Value*(Value*, Value*)> combine);
 
