@@ -163,8 +163,11 @@ CommandResult run_command(const std::vector<std::string>& arguments, const Comma
   const Ending ending = child.wait();
   const bool is_killed = ending.kind == Ending::Kind::killed;
   result.is_late = is_late;
-  result.was_killed = is_killed && ending.number == SIGKILL && !result.is_cut && !result.is_stopped && !is_late;
-  result.exit_code = is_killed ? 128 + ending.number : ending.number;
+  // Behind the limit of processor time, a program that handles the signal may not get to its end before the kernel kills it.
+  const bool is_used_up = limits.processor_seconds != 0 && ending.processor_seconds >= static_cast<double>(limits.processor_seconds) &&
+                          ending.number == SIGKILL;
+  result.was_killed = is_killed && ending.number == SIGKILL && !is_used_up && !result.is_cut && !result.is_stopped && !is_late;
+  result.exit_code = is_killed ? 128 + (is_used_up ? SIGXCPU : ending.number) : ending.number;
   return result;
 }
 

@@ -211,11 +211,17 @@ Ending Process::reap(int flags) {
   if (id_ < 0) return ending_;
   int status = 0;
   pid_t ended = 0;
-  do ended = waitpid(id_, &status, flags);
+  rusage used{};
+  do ended = wait4(id_, &status, flags, &used);
   while (ended < 0 && errno == EINTR);
   if (ended == 0) return {};
   id_ = -1;
-  if (ended > 0) ending_ = ending_of(status);
+  if (ended > 0) {
+    ending_ = ending_of(status);
+    constexpr double micro = 1e-6;
+    ending_.processor_seconds = static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                                static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * micro;
+  }
   return ending_;
 }
 

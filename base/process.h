@@ -51,6 +51,7 @@ inline constexpr int kPassedOn = 4;
 struct Ending {
   enum class Kind { exited, killed, unknown } kind = Kind::unknown;  // unknown: SIGCHLD is ignored
   int number = 0;                                                    // exit status; signal
+  double processor_seconds = 0;                                      // that it and its ended children used
 
   // "exit status 7", "signal 11 (Segmentation fault)"
   [[nodiscard]] std::string to_string() const;

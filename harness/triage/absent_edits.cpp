@@ -25,6 +25,7 @@ class AbsentEdits : public EditMaker {
     for (const std::string_view name : harness::unused_names(source)) unused_.insert(name);
     find_limits();
     find_numbers();
+    find_lengths();
   }
 
   std::vector<Edit> run() {
@@ -32,6 +33,7 @@ class AbsentEdits : public EditMaker {
       const Expression& expression = structure_.expressions[i];
       if (expression.is_fixed || !is_suspect(expression.range)) continue;
       add_unused(i);
+      add_flagged(structure_.expressions[i]);
       add_bounds(i);
       add_first_only(expression);
       add_sizes(i);
@@ -83,6 +85,7 @@ class AbsentEdits : public EditMaker {
       replace_like(expression, unused);
       choose(expression, unused);
       if (!is_integer_type(unused.type)) continue;
+      replace_groups(expression, unused);
       replace_sums(edited, unused);
       const std::vector<std::string> factors = factors_in(expression);
       for (const ExpressionTerms::Term& term : terms_[edited].terms) {
@@ -93,6 +96,52 @@ class AbsentEdits : public EditMaker {
         }
         replace("unused", term.range, fmt::format("{} + {}", text, unused.text));
         replace("unused", term.range, fmt::format("({}) * {}", text, unused.text));
+      }
+    }
+  }
+
+  // In place of what stands in parentheses: `row * ((n + 3) / 4)` for `row * pitch`.
+  void replace_groups(const Expression& expression, const Unused& unused) {
+    for (std::size_t i = expression.range.first; i < expression.range.last; ++i) {
+      const bool is_group = tokens_[i].is("(") && tokens_[i].match > i && tokens_[i].match < expression.range.last &&
+                            (i == 0 || (!tokens_[i - 1].is_identifier() && !tokens_[i - 1].is(">")));
+      if (!is_group) continue;
+      const TokenRange inside = {i + 1, tokens_[i].match};
+      bool is_integer = !inside.is_empty() && !names_pointer(expression, inside);
+      for (std::size_t at = inside.first; at < inside.last; ++at) is_integer = is_integer && !is_float(expression, at);
+      if (is_integer) replace("unused", {i, inside.last + 1}, unused.text);
+    }
+  }
+
+  // What is read from an array, as the length of each sequence is.
+  void find_lengths() {
+    for (std::size_t i = 0; i + 3 < tokens_.size(); ++i) {
+      const bool is_read = tokens_[i].is_identifier() && tokens_[i + 1].is("=") && tokens_[i + 2].is_identifier() && tokens_[i + 3].is("[");
+      if (is_read) lengths_.emplace(tokens_[i].text);
+    }
+  }
+
+  // What only some launches want: `shift - (from_end ? longest - length : 0)`.
+  void add_flagged(const Expression& expression) {
+    constexpr std::size_t most_lengths = 2;
+    const std::vector<Unused> all = unused_in(expression);
+    if (all.size() < 2) return;
+    std::vector<std::string> lengths;
+    for (std::string& name : integers_in_scope(expression)) {
+      if (lengths_.contains(name) && lengths.size() < most_lengths) lengths.push_back(std::move(name));
+    }
+    for (std::size_t i = expression.range.first; i < expression.range.last; ++i) {
+      if (!tokens_[i].is_identifier() || is_called(i) || is_array(tokens_[i].text) || !is_integer_type(type_at(expression, i))) continue;
+      const TokenRange name = whole_name(i);
+      if (is_target(name)) continue;
+      for (const Unused& flag : all) {
+        for (const Unused& number : all) {
+          if (flag.text == number.text || !is_integer_type(number.type)) continue;
+          for (const std::string& length : lengths) {
+            replace("unused", name, fmt::format("({} - ({} ? {} - {} : 0))", text_of(name), flag.text, number.text, length));
+            replace("unused", name, fmt::format("({} + ({} ? {} - {} : 0))", text_of(name), flag.text, length, number.text));
+          }
+        }
       }
     }
   }
@@ -256,6 +305,7 @@ class AbsentEdits : public EditMaker {
 
   std::set<std::string_view> unused_;
   std::set<std::string_view> numbers_;
+  std::set<std::string, std::less<>> lengths_;
   std::vector<TokenRange> limits_;
 };
 

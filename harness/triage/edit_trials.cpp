@@ -16,7 +16,7 @@ namespace assay::harness {
 namespace {
 
 // Edits of one schema: with more, compiling takes longer than in proportion.
-constexpr std::size_t kTogether = 128;
+constexpr std::size_t kTogether = 32;
 
 using Clock = std::chrono::steady_clock;
 

@@ -66,8 +66,11 @@ std::optional<RepairedThing> thing_of(Laboratory& laboratory, std::span<const Ob
                                       const std::optional<CommonFeature>& common) {
   std::optional<RepairedThing> thing = repaired_thing(laboratory.variant(), kernels::read_text(laboratory.variant().source), repaired);
   if (thing && !thing->is_vague) return thing;
-  if (std::optional<RepairedThing> computed = thing_of_landmarks(laboratory, failing)) return computed;
-  if (common && !common->kind.empty()) return RepairedThing{common->kind, common->says};
+  const bool has_feature = common && !common->kind.empty();
+  std::optional<RepairedThing> computed = thing_of_landmarks(laboratory, failing);
+  // A wrong scale shows in all cases, not only in those with a feature.
+  if (computed && !(has_feature && computed->kind == mistake::kScale)) return computed;
+  if (has_feature) return RepairedThing{common->kind, common->says};
   return thing;
 }
 

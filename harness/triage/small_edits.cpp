@@ -24,6 +24,7 @@
 #include "harness/triage/confirm.h"
 #include "harness/triage/edit_places.h"
 #include "harness/triage/edit_trials.h"
+#include "harness/triage/exchanged_edits.h"
 #include "harness/triage/first_of_two.h"
 #include "harness/triage/ordered.h"
 #include "harness/triage/plausible_edits.h"
@@ -87,12 +88,12 @@ double unlikeliness(std::string_view op, LineSuspicion::Fault fault, Words likel
   using Fault = LineSuspicion::Fault;
   constexpr double second = 1, unlikely = 1.5, far_fetched = 3;
   if (is_among(op, likely) && fault != Fault::limit) return 0;
-  const bool is_name = op == "other_name" || op == "near_number";
+  const bool is_name = op == "other_name" || op == "near_number" || op == "renamed";
   constexpr double last = 4;
   if (op == "more_statement") return last;
   if (op == "other_function" || op == "unused") return 0;
-  if (op == "more_logarithm" || op == "other_type" || op == "other_quotient" || op.starts_with("moved_") || op == "swapped_statements" ||
-      op == "wrapped" || op == "unwrapped")
+  if (op == "more_logarithm" || op == "other_type" || op == "other_quotient" || op == "other_order" || op.starts_with("moved_") ||
+      op == "swapped_statements" || op == "wrapped" || op == "unwrapped")
     return second;
   if (fault == Fault::limit) {
     // The first of them go wrong most often.
@@ -114,6 +115,7 @@ bool is_made_for(std::string_view op, std::string_view kind) {
   if (op == "more_logarithm") return kind == kUnnormalised || kind == kUnknown || kind == kRescale || kind == kScale;
   if (op == "more_bound") return is_among(kind, std::array{kMask, kNewest, kWindow, kSinks, kUnknown});
   if (op == "other_quotient") return is_among(kind, std::array{kHead, kRing, kStride, kLayout, kNotWritten, kUninitialised});
+  if (op == "other_order") return is_among(kind, std::array{kHead, kStride, kLayout});
   if (op == "wrapped") return is_among(kind, std::array{kRing, kSoftcap, kStride});
   if (op == "swapped_statements" || op.starts_with("moved_")) return is_among(kind, std::array{kMask, kScale, kSoftcap, kSinks, kRescale});
   return op == "size" && is_among(kind, std::array{kWindow, kChunk, kMask, kNewest, kOldest});
@@ -125,6 +127,7 @@ std::vector<Edit> order_by_suspicion(const Source& source, std::vector<Edit> edi
   for (Edit& edit : plausible_edits(source, suspicion)) edits.push_back(std::move(edit));
   for (Edit& edit : absent_edits(source, suspicion)) edits.push_back(std::move(edit));
   for (Edit& edit : wrapping_edits(source, suspicion)) edits.push_back(std::move(edit));
+  for (Edit& edit : exchanged_edits(source, suspicion)) edits.push_back(std::move(edit));
   const auto cost_of = [&](const Edit& edit) {
     constexpr double least = 0.01;
     const double suspect = std::max(least, suspicion.of(source.place(edit.offset).line));

@@ -94,6 +94,21 @@ TEST(AbsentEdits, EnlargeALimitByAConstantOfTheFile) {
   EXPECT_TRUE(makes(edits, source, "min(params.n, query", "min(params.n, (query + kTile)"));
 }
 
+TEST(AbsentEdits, AFlagAndANumberThatNoLineUsesShiftWhatTheyAreFor) {
+  const Source source(R"(struct Shape { int longest; int from_end; int shift; int pitch; };
+kernel void mine(device int * out [[buffer(0)]], constant Shape & shape [[buffer(1)]], device const int * lengths [[buffer(2)]], int b) {
+  const int n = lengths[b];
+  const int first = shape.shift;
+  out[b * ((n + 15) / 16)] = first + n;
+}
+)",
+                      "mine.metal");
+  const std::vector<Edit> edits = harness::absent_edits(source, all_lines(source));
+  EXPECT_TRUE(makes(edits, source, "= shape.shift;", "= (shape.shift - (shape.from_end ? shape.longest - n : 0));"));
+  EXPECT_TRUE(makes(edits, source, "b * ((n + 15) / 16)", "b * shape.pitch"));
+  EXPECT_FALSE(makes(edits, source, "= shape.shift;", "= (shape.shift - (shape.longest ? shape.longest - n : 0));"));
+}
+
 TEST(AbsentEdits, AreMadeOnSuspectLinesAlone) {
   const Source source(std::string(kText), "mine.metal");
   LineSuspicion one;
