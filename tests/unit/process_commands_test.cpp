@@ -81,6 +81,10 @@ TEST_F(Commands, MayPrintSoMuch) {
 
 TEST_F(Commands, MayTakeSoMuch) {
   EXPECT_EQ(shell("while :; do :; done", {.processor_seconds = 1}).exit_code, 128 + SIGXCPU);
+  // One that does not end at the signal is killed.
+  const base::CommandResult ignores = shell("trap '' XCPU; while :; do :; done", {.processor_seconds = 1});
+  EXPECT_EQ(ignores.exit_code, 128 + SIGXCPU);
+  EXPECT_FALSE(ignores.was_killed);
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
   return;  // its shadow memory is larger than any limit here
