@@ -175,12 +175,6 @@ class AbsentEdits : public EditMaker {
   // The first token of what token i names, with the struct before it; i + 1 is behind its last.
   [[nodiscard]] TokenRange whole_name(std::size_t i) const { return {is_member(i) && i >= 2 ? i - 2 : i, i + 1}; }
 
-  [[nodiscard]] std::string_view type_at(const Expression& expression, std::size_t i) const {
-    if (is_member(i)) return members_.type_of(tokens_[i].text);
-    const Variable* variable = find_variable(expression, tokens_[i].text);
-    return variable == nullptr ? std::string_view() : plain(variable->type);
-  }
-
   // In place of an argument of the same type.
   void replace_like(const Expression& expression, const Unused& unused) {
     for (std::size_t i = expression.range.first; i < expression.range.last; ++i) {
@@ -311,13 +305,6 @@ class AbsentEdits : public EditMaker {
 
 }  // namespace
 
-std::vector<Edit> absent_edits(const Source& source, const LineSuspicion& suspicion) {
-  std::vector<Edit> edits;
-  for (const SourcePiece& piece : source.pieces()) {
-    if (piece.is_macro) continue;
-    for (Edit& edit : AbsentEdits(source, piece, suspicion).run()) edits.push_back(std::move(edit));
-  }
-  return edits;
-}
+std::vector<Edit> absent_edits(const Source& source, const LineSuspicion& suspicion) { return edits_by<AbsentEdits>(source, suspicion); }
 
 }  // namespace assay::harness

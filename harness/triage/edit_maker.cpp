@@ -80,6 +80,12 @@ bool EditMaker::is_float(const Expression& expression, std::size_t i) const {
   return type.starts_with("float") || type.starts_with("half") || type.starts_with("bfloat");
 }
 
+std::string_view EditMaker::type_as(const Expression& expression, std::size_t i, std::string_view name) const {
+  if (is_member(i)) return members_.type_of(name);
+  const Variable* variable = find_variable(expression, name);
+  return variable == nullptr ? std::string_view() : plain(variable->type);
+}
+
 std::vector<std::string> EditMaker::integers_in_scope(const Expression& expression) const {
   constexpr std::string_view components = "xyzw";
   std::vector<std::string> names;

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "harness/mutate/operators.h"
@@ -47,6 +48,11 @@ class EditMaker {
   [[nodiscard]] static const Variable* find_variable(const Expression& expression, std::string_view name);
   // Whether an operand whose last token this is has a fraction, as far as its type is known.
   [[nodiscard]] bool is_float(const Expression& expression, std::size_t i) const;
+  // The type of the variable or member that token i names, without qualifiers; `type_as`: with another name. Empty if there is none.
+  [[nodiscard]] std::string_view type_as(const Expression& expression, std::size_t i, std::string_view name) const;
+  [[nodiscard]] std::string_view type_at(const Expression& expression, std::size_t i) const {
+    return type_as(expression, i, tokens_[i].text);
+  }
   // Integers, also members and components, the nearest declarations first.
   [[nodiscard]] std::vector<std::string> integers_in_scope(const Expression& expression) const;
   [[nodiscard]] bool names_pointer(const Expression& expression, TokenRange term) const;
@@ -71,5 +77,16 @@ class EditMaker {
 
   std::set<std::tuple<std::size_t, std::size_t, std::string>> known_;
 };
+
+// What a maker of this type makes of all pieces of the source, without macros.
+template <typename Maker>
+[[nodiscard]] std::vector<Edit> edits_by(const Source& source, const LineSuspicion& suspicion) {
+  std::vector<Edit> edits;
+  for (const SourcePiece& piece : source.pieces()) {
+    if (piece.is_macro) continue;
+    for (Edit& edit : Maker(source, piece, suspicion).run()) edits.push_back(std::move(edit));
+  }
+  return edits;
+}
 
 }  // namespace assay::harness

@@ -106,19 +106,6 @@ class ExchangedEdits : public EditMaker {
   // A part of a name, and what it becomes.
   using Part = std::pair<std::string_view, std::string_view>;
 
-  [[nodiscard]] std::string_view type_at(const Expression& expression, std::size_t i) const {
-    if (is_member(i)) return members_.type_of(tokens_[i].text);
-    const Variable* variable = find_variable(expression, tokens_[i].text);
-    return variable == nullptr ? std::string_view() : plain(variable->type);
-  }
-
-  // The type that token i would have with another name; empty if there is no such name.
-  [[nodiscard]] std::string_view type_as(const Expression& expression, std::size_t i, std::string_view name) const {
-    if (is_member(i)) return members_.type_of(name);
-    const Variable* variable = find_variable(expression, name);
-    return variable == nullptr ? std::string_view() : plain(variable->type);
-  }
-
   // In what two names differ; empty if that is most of them.
   [[nodiscard]] static Part difference(std::string_view one, std::string_view other) {
     std::size_t front = 0, back = 0;
@@ -184,12 +171,7 @@ class ExchangedEdits : public EditMaker {
 }  // namespace
 
 std::vector<Edit> exchanged_edits(const Source& source, const LineSuspicion& suspicion) {
-  std::vector<Edit> edits;
-  for (const SourcePiece& piece : source.pieces()) {
-    if (piece.is_macro) continue;
-    for (Edit& edit : ExchangedEdits(source, piece, suspicion).run()) edits.push_back(std::move(edit));
-  }
-  return edits;
+  return edits_by<ExchangedEdits>(source, suspicion);
 }
 
 }  // namespace assay::harness

@@ -465,12 +465,7 @@ class PlausibleEdits : public EditMaker {
 }  // namespace
 
 std::vector<Edit> plausible_edits(const Source& source, const LineSuspicion& suspicion) {
-  std::vector<Edit> edits;
-  for (const SourcePiece& piece : source.pieces()) {
-    if (piece.is_macro) continue;
-    for (Edit& edit : PlausibleEdits(source, piece, suspicion).run()) edits.push_back(std::move(edit));
-  }
-  return edits;
+  return edits_by<PlausibleEdits>(source, suspicion);
 }
 
 }  // namespace assay::harness

@@ -260,12 +260,7 @@ class WrappingEdits : public EditMaker {
 }  // namespace
 
 std::vector<Edit> wrapping_edits(const Source& source, const LineSuspicion& suspicion) {
-  std::vector<Edit> edits;
-  for (const SourcePiece& piece : source.pieces()) {
-    if (piece.is_macro) continue;
-    for (Edit& edit : WrappingEdits(source, piece, suspicion).run()) edits.push_back(std::move(edit));
-  }
-  return edits;
+  return edits_by<WrappingEdits>(source, suspicion);
 }
 
 }  // namespace assay::harness

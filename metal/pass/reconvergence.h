@@ -19,8 +19,7 @@ void leave_out_impossible_defaults(llvm::Function& function);
 // post-dominator of every branch that decides whether one of the writes runs. On the hardware, lanes that did not store wait there too,
 // for those that did.
 //
-// A block is omitted if a meeting point (one of `sites`, at which lanes meet in every dispatch) already comes before anything in it that
-// could read memory.
+// A block is omitted if a meeting point (one of `sites`) already comes before anything in it that could read memory.
 std::vector<llvm::BasicBlock*> rejoining_blocks(llvm::Function& function, const std::vector<llvm::Instruction*>& writes,
                                                 const std::vector<llvm::Instruction*>& sites);
 

@@ -76,7 +76,9 @@ void compare_seeds(std::uint64_t first, std::uint64_t last) {
   testing::Test::RecordProperty("as_vectors", std::to_string(as_vectors));
   std::printf("%llu of %llu kernels ran as vectors\n", static_cast<unsigned long long>(as_vectors),
               static_cast<unsigned long long>(last - first + 1));
-  EXPECT_GE(as_vectors * 5, (last - first + 1) * 4);
+  // Of those that store in branches, more have lanes on another way that read it, or stores before a `break`.
+  const std::uint64_t of_ten = first < kFirstStoringKernel ? 9 : 8;
+  EXPECT_GE(as_vectors * 10, (last - first + 1) * of_ten);
 }
 
 TEST(Engines, RandomKernelsAreTheSame) {
