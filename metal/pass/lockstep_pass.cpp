@@ -21,6 +21,7 @@
 
 #include "metal/pass/bfloat.h"
 #include "metal/pass/checks.h"
+#include "metal/pass/contraction.h"
 #include "metal/pass/lockstep.h"
 #include "metal/pass/nvptx/nvptx_kernel.h"
 #include "metal/pass/permitted.h"
@@ -168,6 +169,7 @@ struct LastPass : llvm::PassInfoMixin<LastPass> {
     refuse_initialisers(module);
     refuse_unset_constants(module);
     if (auto* entry = module.getFunction(kEntry)) {
+      fuse_sums_of_products(module);
       keep_places(module, *entry);
       add_vector_kernel(module, *entry);
     } else {

@@ -78,6 +78,17 @@ TEST_F(CliSchedules, EnginesThatGiveOtherBitsFailTheCase) {
   EXPECT_EQ(right.status, 0) << right.output;
 }
 
+TEST_F(CliSchedules, EnginesFuseTheSameProductsIntoSums) {
+  const std::string selection = "show tq4_v1/d256/h8x2/kv1024c1024/ring300/win512/nwg16/gauss/s7";
+  const auto digest = [](const Outcome& outcome) {
+    EXPECT_EQ(outcome.status, 0) << outcome.output;
+    return outcome.output.substr(outcome.output.find("output digest"), 34);
+  };
+  const std::string fused = digest(run_assay(selection + " --fp-contract fast --engine both"));
+  EXPECT_EQ(digest(run_assay(selection + " --fp-contract fast --engine fibers")), fused);
+  EXPECT_NE(digest(run_assay(selection)), fused);
+}
+
 // One unit in the last place, well within the bound, when simdgroup 0 has not come first.
 TEST_F(CliSchedules, BitsThatDifferWithinTheBoundFailAsWell) {
   std::string text = replaced(read("kernels/variants/reduce_v1/kernel.metal"), "const uint nwg = nwg_param;",
