@@ -123,14 +123,19 @@ std::string memory_text(const Group& group, bool is_listing) {
                      is_sized ? ", plus what the host sets for its arguments" : "");
 }
 
-// Why the kernel runs lane by lane.
+// Which functions run lane by lane, and why; names only where others of the group do not.
 std::string engine_text(const Group& group, bool is_listing) {
-  std::string text;
-  std::set<std::string> reasons;
+  if (is_listing) return {};
+  std::map<std::string, std::vector<std::string>> by_reason;
   for (const InspectedFunction* function : group.functions) {
     const std::string& reason = function->layout.vector_refusal;
-    if (!is_listing && !reason.empty() && reasons.insert(reason).second)
-      text += fmt::format("    runs lane by lane, several times slower than as vectors: {}\n", reason);
+    if (!reason.empty()) by_reason[reason].push_back(function->declaration.name);
+  }
+  std::string text;
+  for (const auto& [reason, names] : by_reason) {
+    const bool are_all = names.size() == group.functions.size();
+    if (!are_all) text += wrapped(names, 4);
+    text += fmt::format("    {}runs lane by lane, several times slower than as vectors: {}\n", are_all ? "" : "  ", reason);
   }
   return text;
 }

@@ -104,6 +104,7 @@ void Lockstep::number_sites() {
   if (!count_iterations(*entry_, loops, sites_, *lane_)) {
     refuse(place_of(*sites_.front()), "loops around a SIMD-group function nest deeper than " + llvm::Twine(abi::kMaxLoopDepth));
   }
+  mark_loops_without(loops, sites_);
   for (std::uint32_t number = 0; number < ordered_.size(); ++number) {
     places_.push_back(place_of(*ordered_[number].instruction));
     route_to_runtime(*ordered_[number].instruction, number);

@@ -7,6 +7,7 @@
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/Transforms/Utils/LoopUtils.h>
 
 #include <algorithm>
 
@@ -14,6 +15,8 @@
 
 namespace assay::metal::pass {
 namespace {
+
+constexpr const char* kNoMeetings = "assay.no_meetings";
 
 // Works on one nesting level of the control flow graph, collapsed: a node is a block of that level, or the header of an inner loop.
 class Orderer {
@@ -144,5 +147,14 @@ bool count_iterations(llvm::Function& function, llvm::LoopInfo& loops, const std
   }
   return true;
 }
+
+void mark_loops_without(llvm::LoopInfo& loops, const std::vector<llvm::Instruction*>& sites) {
+  const auto with = loops_with_sites(loops, sites);
+  for (auto* loop : loops.getLoopsInPreorder()) {
+    if (!with.contains(loop)) llvm::addStringMetadataToLoop(loop, kNoMeetings, 1);
+  }
+}
+
+bool is_without_meetings(const llvm::Loop& loop) { return llvm::getBooleanLoopAttribute(&loop, kNoMeetings); }
 
 }  // namespace assay::metal::pass

@@ -39,4 +39,10 @@ std::vector<OrderedSite> program_order(llvm::Function& function, llvm::LoopInfo&
 // nest deeper than the runtime supports.
 bool count_iterations(llvm::Function& function, llvm::LoopInfo& loops, const std::vector<llvm::Instruction*>& sites, llvm::Value& lane);
 
+// Marks the loops that contain no site, so that one can tell them after the optimiser has unrolled those around them.
+void mark_loops_without(llvm::LoopInfo& loops, const std::vector<llvm::Instruction*>& sites);
+
+// Whether the loop is so marked. False also for one whose mark an optimiser dropped.
+[[nodiscard]] bool is_without_meetings(const llvm::Loop& loop);
+
 }  // namespace assay::metal::pass

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -51,6 +52,26 @@ TEST_F(CliCompile, ReportsWhatAHostBinds) {
   EXPECT_EQ(args["size"], 32);  // 4 + 12, and a float4 at the next multiple of 16
   EXPECT_EQ(args["fields"][1]["offset"], 4);
   EXPECT_EQ(args["fields"][2]["offset"], 16);
+}
+
+// Of functions that share a table, those without a vector form are named.
+TEST_F(CliCompile, FunctionsThatRunLaneByLaneAreNamedWithTheReason) {
+  const auto kernel = [](const std::string& name, const std::string& second) {
+    return "kernel void " + name + "(device uint* out, const device uint* in, uint lane [[thread_index_in_simdgroup]]) {\n" +
+           "  switch (in[lane]) {\n    case 0: out[in[lane + 32]] = 7;\n    case 1: out[lane] " + second + " 1;\n  }\n}\n";
+  };
+  write(kStart + kernel("writes", "=") + kernel("reads", "+="));
+  const std::string words = "compile " + (folder_ / "kernel.metal").string();
+  const std::string reason = "runs lane by lane, several times slower than as vectors: lanes on one way of a branch read memory to which";
+  EXPECT_THAT(run_assay(words).output, AllOf(HasSubstr("    writes reads\n"), HasSubstr("    reads\n      " + reason)));
+  EXPECT_THAT(run_assay(words + " --function reads").output, AllOf(HasSubstr("    " + reason), Not(HasSubstr("      " + reason))));
+}
+
+TEST_F(CliCompile, OurKernelsHaveVectorForms) {
+  for (const auto& variant : std::filesystem::directory_iterator(kRoot / "kernels/variants")) {
+    const Outcome outcome = run_assay("compile " + variant.path().string());
+    EXPECT_THAT(outcome.output, AllOf(HasSubstr(" 0 do not"), Not(HasSubstr("lane by lane")))) << variant.path();
+  }
 }
 
 TEST_F(CliCompile, AFailureIsReportedOnceAndSetsTheExitStatus) {

@@ -99,14 +99,17 @@ void settle_padding(llvm::Function& function) {
 }
 
 // Whether a meeting point may belong to an iteration that lanes have left: code before a `break` lies outside of the optimised loop, and
-// lanes that leave it in different iterations must not meet there.
+// lanes that leave it in different iterations must not meet there. An unrolled loop around it leaves the same trace, but then the loop
+// that lanes leave had no meeting point in the source either.
 bool meets_before_break(llvm::Function& function, const Shapes& shapes, llvm::LoopInfo& loops, const llvm::DominatorTree& dominators) {
   for (auto& instruction : llvm::instructions(function)) {
     if (!requested_service(instruction)) continue;
     const auto* block = instruction.getParent();
     if (depth_in_source(llvm::cast<llvm::CallBase>(instruction)) <= loops.getLoopDepth(block)) continue;
     for (const auto* loop : loops.getLoopsInPreorder()) {
-      if (shapes.is_divergent(loop) && !loop->contains(block) && dominators.dominates(loop->getHeader(), block)) return true;
+      if (shapes.is_divergent(loop) && !is_without_meetings(*loop) && !loop->contains(block) &&
+          dominators.dominates(loop->getHeader(), block))
+        return true;
     }
   }
   return false;
@@ -145,20 +148,26 @@ bool reads_what_others_store(const std::vector<llvm::BasicBlock*>& order, const 
     }
     if (stored.empty()) continue;
     llvm::SmallPtrSet<const llvm::BasicBlock*, 16> behind{from};
+    llvm::SmallPtrSet<const llvm::BasicBlock*, 16> settled;  // behind `from`, and only by lanes that were there or have met since
     for (std::size_t place = places.lookup(from);
          place < order.size() && (place == places.lookup(from) || shapes.is_divergent(order[place])); ++place) {
       auto* block = order[place];
-      if (behind.contains(block)) {
-        for (auto* next : llvm::successors(block)) {
-          if (places.lookup(next) > place) behind.insert(next);
-        }
-        continue;
-      }
+      const bool is_behind = behind.contains(block);
+      const bool has_others = block != from && (!is_behind || llvm::any_of(llvm::predecessors(block), [&](const auto* before) {
+                                return places.lookup(before) < place && !settled.contains(before);
+                              }));
+      bool has_met = false;
       for (auto& instruction : *block) {
-        if (requested_service(instruction)) break;
+        has_met = has_met || requested_service(instruction);
+        if (!has_others || has_met) break;
         const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
         const auto memory = load == nullptr ? std::nullopt : shared_memory_of(load->getPointerOperand(), shapes);
         if (memory && (memory == kUnknownMemory || stored.contains(kUnknownMemory) || stored.contains(*memory))) return true;
+      }
+      if (!is_behind) continue;
+      if (!has_others || has_met) settled.insert(block);
+      for (auto* next : llvm::successors(block)) {
+        if (places.lookup(next) > place) behind.insert(next);
       }
     }
   }
