@@ -9,10 +9,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/digest.h"
 #include "fixtures/hdf5_file.h"
 #include "harness/cases/file_case.h"
 #include "harness/execute/job_memory.h"
+#include "harness/execute/output_digest.h"
 #include "harness/findings/fault_text.h"
 #include "metal/guarded_memory.h"
 
@@ -284,11 +284,13 @@ class Judging {
 
   void add_digest() {
     for (std::size_t buffer = 0; buffer < job_.buffers.size(); ++buffer) {
-      if (job_.buffers[buffer].role != BufferRole::output) continue;
-      if (job_.buffers[buffer].gap != families::Gap::untouched && job_.digests_guards) {
-        base::add_to_digest(verdict_.digest, memory_.whole(buffer, 0));
+      const JobBuffer& described = job_.buffers[buffer];
+      if (described.role != BufferRole::output) continue;
+      const auto add = [&](std::span<const std::byte> bytes) { add_output_to_digest(verdict_.digest, bytes, described.element); };
+      if (described.gap != families::Gap::untouched && job_.digests_guards) {
+        add(memory_.whole(buffer, 0));
       } else {
-        for_each_kept(buffer, [&](std::span<const std::byte> bytes) { base::add_to_digest(verdict_.digest, bytes); });
+        for_each_kept(buffer, add);
       }
     }
   }

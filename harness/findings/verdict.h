@@ -97,7 +97,7 @@ struct Verdict {
   std::vector<std::string> known;      // Status::known: `see` of the findings, or the places of their declarations
   metal::ExecutionCounters counters;
   std::optional<metal::Cost> cost;  // under the policy `checked`, of the first schedule
-  std::uint64_t digest = 0;         // of all output bytes (base/digest.h) under the first schedule: equal for equal bits
+  std::uint64_t digest = 0;         // of all outputs (execute/output_digest.h) under the first schedule: equal for equal bits
   double oracle_seconds = 0;
   double simulator_seconds = 0;
 };
