@@ -13,6 +13,7 @@
 #include "harness/mutate/source.h"
 #include "harness/triage/slices.h"
 #include "harness/triage/unused_names.h"
+#include "tests/support/edits.h"
 
 namespace assay::tests::absent_edits_test {
 namespace {
@@ -36,15 +37,6 @@ kernel void mine(device const float * mask [[buffer(0)]], device float * out [[b
   }
 }
 )";
-
-// Whether one of the edits turns the source's text `from` into `to`.
-bool makes(const std::vector<Edit>& edits, const Source& source, std::string_view from, std::string_view to) {
-  std::string wanted = source.text();
-  const std::size_t at = wanted.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  wanted.replace(at, from.size(), to);
-  return std::ranges::any_of(edits, [&](const Edit& edit) { return edited(source.text(), edit) == wanted; });
-}
 
 LineSuspicion all_lines(const Source& source) {
   LineSuspicion all;

@@ -11,6 +11,7 @@
 
 #include "harness/mutate/source.h"
 #include "harness/triage/slices.h"
+#include "tests/support/edits.h"
 
 namespace assay::tests::exchanged_edits_test {
 namespace {
@@ -32,15 +33,6 @@ kernel void mine(device float * out [[buffer(0)]], constant Sizes & sizes [[buff
   }
 }
 )";
-
-// Whether one of the edits turns the source's text `from` into `to`.
-bool makes(const std::vector<Edit>& edits, const Source& source, std::string_view from, std::string_view to) {
-  std::string wanted = source.text();
-  const std::size_t at = wanted.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  wanted.replace(at, from.size(), to);
-  return std::ranges::any_of(edits, [&](const Edit& edit) { return edited(source.text(), edit) == wanted; });
-}
 
 std::vector<Edit> edits_of(const Source& source) {
   LineSuspicion all;

@@ -10,6 +10,7 @@
 #include "harness/mutate/source.h"
 #include "harness/triage/plausible_edits.h"
 #include "harness/triage/slices.h"
+#include "tests/support/edits.h"
 
 namespace assay::tests::slices_test {
 namespace {
@@ -120,17 +121,6 @@ TEST_F(SlicesTest, WithoutAWrongLineTheFirstThatNeedsTheRightOnesIsSuspect) {
   const LineSuspicion suspicion = suspicion_of(slices_, dice);
   EXPECT_GT(suspicion.of(kAdd), suspicion.of(kStore));
   EXPECT_GT(suspicion.of(kAdd), suspicion.of(kLoad));
-}
-
-bool makes(const std::vector<Edit>& edits, const Source& source, std::string_view from, std::string_view to) {
-  return std::ranges::any_of(edits, [&](const Edit& edit) {
-    std::string text = source.text();
-    text.replace(edit.offset, edit.length, edit.replacement);
-    std::string wanted = source.text();
-    const std::size_t place = wanted.find(from);
-    EXPECT_NE(place, std::string::npos);
-    return text == wanted.replace(place, from.size(), to);
-  });
 }
 
 TEST(PlausibleEdits, NamesFactorsTermsLimitsAndStartsChangeOnSuspectLines) {

@@ -8,6 +8,7 @@
 
 #include "harness/triage/plausible_edits.h"
 #include "harness/triage/wrapping_edits.h"
+#include "tests/support/edits.h"
 
 namespace assay::tests::wrapping_edits_test {
 namespace {
@@ -52,18 +53,6 @@ LineSuspicion all_lines(const Source& source) {
   LineSuspicion all;
   for (std::uint32_t line = 1; line <= source.line_count(); ++line) all.by_line[line] = 1;
   return all;
-}
-
-bool makes(const std::vector<Edit>& edits, const Source& source, std::string_view before, std::string_view after) {
-  const std::size_t at = source.text().find(before);
-  EXPECT_NE(at, std::string::npos) << before;
-  std::string wanted = source.text();
-  wanted.replace(at, before.size(), after);
-  return std::ranges::any_of(edits, [&](const Edit& edit) {
-    std::string made = source.text();
-    made.replace(edit.offset, edit.length, edit.replacement);
-    return made == wanted;
-  });
 }
 
 TEST(EditsWithMembers, OnesWithInitialValuesAndOfMethodsAreKnown) {

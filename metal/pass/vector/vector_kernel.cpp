@@ -99,8 +99,8 @@ void settle_padding(llvm::Function& function) {
 }
 
 // Whether a meeting point may belong to an iteration that lanes have left: code before a `break` lies outside of the optimised loop, and
-// lanes that leave it in different iterations must not meet there. An unrolled loop around it leaves the same trace, but then the loop
-// that lanes leave had no meeting point in the source either.
+// lanes that leave it in different iterations must not meet there. A loop that had no meeting point in the source is none of these; it was
+// in a loop that the optimiser unrolled.
 bool meets_before_break(llvm::Function& function, const Shapes& shapes, llvm::LoopInfo& loops, const llvm::DominatorTree& dominators) {
   for (auto& instruction : llvm::instructions(function)) {
     if (!requested_service(instruction)) continue;
