@@ -51,23 +51,47 @@ bool complete(const CoveringDesign& design, Row& row, std::size_t from = 0) {
   return false;
 }
 
-bool completable(const CoveringDesign& design, const Row& row) {
-  Row copy = row;
-  return complete(design, copy);
-}
+// Whether rows can be completed. Neighbouring questions of a search mostly have the same answer: the last completion, with the factors that
+// are set now, is tried before others are searched for, which asks for every open factor.
+class Completions {
+ public:
+  explicit Completions(const CoveringDesign& design) : design_(design) {}
+
+  bool exists_of(const Row& row) {
+    if (!last_.empty()) {
+      Row candidate = last_;
+      for (std::size_t factor = 0; factor < row.size(); ++factor) {
+        if (row[factor] >= 0) candidate[factor] = row[factor];
+      }
+      if (design_.allowed(candidate)) {
+        last_ = std::move(candidate);
+        return true;
+      }
+    }
+    Row completed = row;
+    if (!complete(design_, completed)) return false;
+    last_ = std::move(completed);
+    return true;
+  }
+
+ private:
+  const CoveringDesign& design_;
+  Row last_;
+};
 
 // Calls visit(row) for every way to set the factors of `factors` from `next` on, other factors unchanged, that can be completed.
 template <typename Visit>
-void for_each_setting(const CoveringDesign& design, std::span<const std::size_t> factors, Row& row, const Visit& visit) {
+void for_each_setting(const CoveringDesign& design, Completions& completions, std::span<const std::size_t> factors, Row& row,
+                      const Visit& visit) {
   if (!design.allowed(row)) return;
   if (factors.empty()) {
-    if (completable(design, row)) visit(row);
+    if (completions.exists_of(row)) visit(row);
     return;
   }
   const std::size_t factor = factors.front();
   for (int level = 0; level < design.levels[factor]; ++level) {
     row[factor] = level;
-    for_each_setting(design, factors.subspan(1), row, visit);
+    for_each_setting(design, completions, factors.subspan(1), row, visit);
   }
   row[factor] = -1;
 }
@@ -76,10 +100,11 @@ void for_each_setting(const CoveringDesign& design, std::span<const std::size_t>
 template <typename Visit>
 void for_each_possible(const CoveringDesign& design, std::size_t size, const Visit& visit) {
   Row row(design.levels.size(), -1);
+  Completions completions(design);
   std::vector<std::size_t> chosen;
   const auto choose = [&](const auto& self, std::size_t from) -> void {
     if (chosen.size() == size) {
-      for_each_setting(design, chosen, row, visit);
+      for_each_setting(design, completions, chosen, row, visit);
       return;
     }
     for (std::size_t factor = from; factor < row.size(); ++factor) {
@@ -173,7 +198,8 @@ using Classes = std::vector<int>;
 std::map<Classes, std::vector<Row>> class_rows(const CoveringDesign& design) {
   std::map<Classes, std::vector<Row>> rows;
   Row row(design.levels.size(), -1);
-  for_each_setting(design, design.class_factors, row, [&](const Row& full) { rows[design.classify(full)].push_back(full); });
+  Completions completions(design);
+  for_each_setting(design, completions, design.class_factors, row, [&](const Row& full) { rows[design.classify(full)].push_back(full); });
   return rows;
 }
 
@@ -213,7 +239,7 @@ std::vector<Combination> triples_of(const CoveringDesign& design, std::span<cons
 class Cover {
  public:
   Cover(const CoveringDesign& design, std::vector<Row> given)
-      : design_(design), random_(design.seed), open_(design), rows_(std::move(given)) {
+      : design_(design), completions_(design), random_(design.seed), open_(design), rows_(std::move(given)) {
     for (const Row& row : rows_) open_.erase(row);
   }
 
@@ -256,7 +282,7 @@ class Cover {
       // `row` can be completed, so one of the levels is possible.
       for (const auto& [rank, level] : ranked) {
         row[factor] = level;
-        if (completable(design_, row)) break;
+        if (completions_.exists_of(row)) break;
       }
     }
     return row;
@@ -338,6 +364,7 @@ class Cover {
   }
 
   const CoveringDesign& design_;
+  Completions completions_;
   Random random_;
   OpenLevels open_;
   std::vector<Row> rows_;
@@ -348,8 +375,9 @@ std::vector<Row> all_rows(const CoveringDesign& design, std::vector<Row> given) 
   std::vector<std::size_t> factors(design.levels.size());
   std::iota(factors.begin(), factors.end(), std::size_t{0});
   Row row(design.levels.size(), -1);
+  Completions completions(design);
   const std::size_t known = given.size();
-  for_each_setting(design, factors, row, [&](const Row& full) {
+  for_each_setting(design, completions, factors, row, [&](const Row& full) {
     const auto end = given.begin() + static_cast<std::ptrdiff_t>(known);
     if (std::find(given.begin(), end, full) == end) given.push_back(full);
   });
