@@ -106,7 +106,7 @@ TEST_F(CliDeclarations, WhatWeakerStorageExplainsIsNamed) {
        }) {
     write(replaced_once(source_of(variant), from, to));
     write(read_file(kRoot / "kernels/variants" / variant / "variant.toml"), "variant.toml");
-    const Outcome outcome = run_assay("run smoke --shard 1/2 --ledger none --kernel " + folder_.string());
+    const Outcome outcome = run_assay("run smoke --shard 1/3 --ledger none --kernel " + folder_.string());
     EXPECT_EQ(outcome.status, 1) << outcome.output;
     for (const std::string& key : named) EXPECT_THAT(outcome.output, HasSubstr(" with " + key)) << to;
     for (const std::string& key : refuted) EXPECT_THAT(outcome.output, Not(HasSubstr(" with " + key))) << to;

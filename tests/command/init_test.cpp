@@ -138,9 +138,10 @@ kernel void other_k16(device float* x [[buffer(0)]]) { x[0] = 1; }
 }
 
 TEST_F(CliInit, DoesNotOverwriteADescription) {
-  ASSERT_EQ(init(kForeign / "b_sdpa_vector.metal").status, 0);
+  const std::filesystem::path file = std::filesystem::path(ASSAY_SOURCE_DIR) / "kernels/variants/fwht_v1/kernel.metal";
+  ASSERT_EQ(init(file).status, 0);
   const std::string before = draft();
-  const Outcome again = init(kForeign / "b_sdpa_vector.metal");
+  const Outcome again = init(file);
   EXPECT_EQ(again.status, 2);
   EXPECT_THAT(again.output, HasSubstr("exists; --print shows the draft without writing it"));
   EXPECT_EQ(draft(), before);

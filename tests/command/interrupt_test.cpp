@@ -149,10 +149,10 @@ TEST_F(CliInterrupt, ATimeLimitEndsAnEndlessCase) {
 
 // Ctrl-Z, and fg later.
 TEST_F(CliInterrupt, TimeInWhichARunStoodStillDoesNotCount) {
-  start_endless("--timeout 3");
+  start_endless("--timeout 2");
   for (int i = 0; i < 900 && group_size() != kProcesses; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
   send(SIGSTOP);
-  std::this_thread::sleep_for(std::chrono::seconds(6));
+  std::this_thread::sleep_for(std::chrono::seconds(3));
   send(SIGCONT);
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   EXPECT_EQ(waitpid(process_, nullptr, WNOHANG), 0) << output();

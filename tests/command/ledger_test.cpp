@@ -114,7 +114,7 @@ class Group {
 
 // On fibers, because vectors are done before they can be killed. ASSAY_KILLS=50 ASSAY_KILL_SELECTION=gate does it on the whole gate.
 TEST_F(CliLedger, AResumedRunEqualsAnUninterruptedOneAfterAnyKill) {
-  const std::string selection = variable("ASSAY_KILL_SELECTION", "gate --family tq4 --shard 1/2") + " --engine fibers --jobs 2";
+  const std::string selection = variable("ASSAY_KILL_SELECTION", "gate --family tq4 --shard 1/3") + " --engine fibers --jobs 2";
   const int kills = std::stoi(variable("ASSAY_KILLS", "6"));
   const auto start = std::chrono::steady_clock::now();
   const Outcome undisturbed = run_assay("run " + selection + " --ledger " + ledger("undisturbed"));

@@ -18,8 +18,8 @@ namespace {
 
 // Where ASSAY_FOREIGN=all does not ask for everything: kernels of one file that are compiled to the end, and the share of the runs that is
 // executed, both evenly spread.
-constexpr std::size_t kKernelsOfAFile = 2;
-constexpr std::size_t kOneRunOf = 6;
+constexpr std::size_t kKernelsOfAFile = 1;
+constexpr std::size_t kOneRunOf = 8;
 
 bool wants_all() {
   const char* wanted = std::getenv("ASSAY_FOREIGN");
