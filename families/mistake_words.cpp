@@ -35,7 +35,8 @@ constexpr SubjectName kOfHead[] = {{"g", "group"}, {"h", "head"}};
 constexpr SubjectName kOfScale[] = {{"scale", "scale"}};
 constexpr SubjectName kOfSoftcap[] = {{"softcap", "soft cap"}};
 constexpr SubjectName kOfSinks[] = {{"sinks", "sink"}};
-constexpr SubjectName kOfMask[] = {{"mask", "mask is"}, {"max_bias", "slope"}, {"offset", "offset"}};
+constexpr SubjectName kOfMask[] = {
+    {"mask", "mask is"}, {"max_bias", "slope"}, {"offset", "offset of the queries is that", true}, {"offset", "offset"}};
 constexpr SubjectName kOfNewest[] = {{"lk", "last key"}, {"offset", "offset"}, {"blocks", "part"}};
 constexpr SubjectName kOfOldest[] = {{"window", "window"}, {"ring_start", "first key"}};
 constexpr SubjectName kOfChunk[] = {{"blocks", "part"}, {"lk", "chunk"}};

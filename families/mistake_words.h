@@ -20,6 +20,9 @@ using MistakeWord = std::pair<std::string_view, std::string_view>;
 // A name of the cases' numbers and tensors, which a launch gives to a kernel, and the word for it in Mistake::says.
 struct SubjectName {
   std::string_view name, word;
+  // Whether the mistake is that the number is taken as the launch gives it: a line that only takes it tells more than those that compute
+  // with it.
+  bool is_taken = false;
 };
 
 // What mistakes of a class are about.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <span>
 #include <utility>
 
 #include "families/attention/job.h"
@@ -62,6 +63,34 @@ std::vector<double> in_other_nibbles(const std::vector<double>& rows, Change::Ni
       } else {
         result[first + apart] = rows[first + i];
       }
+    }
+  }
+  return result;
+}
+
+// Scale and minimum of a block, from the numbers that it says: one of them has the largest code (store_block in inputs.cpp).
+struct BlockScale {
+  double scale = 0, minimum = 0;
+};
+BlockScale scale_of(Storage type, std::span<const double> block) {
+  const auto [low, high] = std::ranges::minmax(block);
+  if (type == Storage::q4_1) return {(high - low) / 15, low};
+  if (type == Storage::q4_0) return {(-low > high ? low : high) / -8, 0};
+  return {std::max(-low, high) / 127, 0};
+}
+
+std::vector<double> with_other_scales(const std::vector<double>& rows, std::size_t dim, Storage type, Change::Scales scales) {
+  constexpr std::size_t size = 32;
+  if (scales == Change::Scales::own || type < Storage::q8_0 || dim % size != 0) return {};
+  std::vector<double> result = rows;
+  for (std::size_t row = 0; row < rows.size(); row += dim) {
+    for (std::size_t first = 0; first < dim; first += size) {
+      const std::size_t next = row + std::min(first + size, dim - size);
+      const std::size_t from = scales == Change::Scales::of_next ? next : row;
+      const BlockScale own = scale_of(type, std::span(rows).subspan(row + first, size));
+      const BlockScale other = scale_of(type, std::span(rows).subspan(from, size));
+      for (double& value : std::span(result).subspan(row + first, size))
+        value = other.minimum + (own.scale == 0.0 ? 0.0 : other.scale * (value - own.minimum) / own.scale);
     }
   }
   return result;
@@ -284,6 +313,8 @@ std::vector<double> MistakenAttention::evaluate(const Change& change) const {
   std::vector<double> other_values;
   if (change.nibbles_of_keys != Change::Nibbles::own) other_keys = in_other_nibbles(k_, change.nibbles_of_keys);
   if (change.nibbles_of_values != Change::Nibbles::own) other_values = in_other_nibbles(v_, change.nibbles_of_values);
+  if (other_keys.empty()) other_keys = with_other_scales(k_, shape_.dk, shape_.k, change.scales_of_keys);
+  if (other_values.empty()) other_values = with_other_scales(v_, shape_.dv, shape_.v, change.scales_of_values);
   const double* keys = other_keys.empty() ? k_.data() : other_keys.data();
   const double* values = other_values.empty() ? v_.data() : other_values.data();
   Split split = change.split;

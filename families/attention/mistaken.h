@@ -63,6 +63,9 @@ struct Change {
   // In blocks of 32 coordinates, as types of 4 bits have them: neighbours are read where coordinates 16 apart are stored, or the other way.
   enum class Nibbles { own, neighbours, apart };
   Nibbles nibbles_of_keys = Nibbles::own, nibbles_of_values = Nibbles::own;
+  // Of types in blocks: a block's codes are multiplied by the scale of the first block of its row, or of the next one.
+  enum class Scales { own, of_first, of_next };
+  Scales scales_of_keys = Scales::own, scales_of_values = Scales::own;
   enum class Neighbour { none, previous, next };  // keys or values are those of the key before or behind
   Neighbour key_rows = Neighbour::none, value_rows = Neighbour::none;
   // Keys are divided among the parts of the launch, rounded down: no part has those that remain.

@@ -232,6 +232,13 @@ void add_coordinates(Table& table) {
     table.add(mistake::kNibbles, std::string("keys: ") + says, &Change::nibbles_of_keys, nibbles, 1);
     table.add(mistake::kNibbles, std::string("values: ") + says, &Change::nibbles_of_values, nibbles, 1);
   }
+  using Scales = Change::Scales;
+  for (const auto& [scales, says] : {std::pair{Scales::of_first, "all blocks of a row have the scale of the first block"},
+                                     {Scales::of_next, "each block of a row has the scale of the next one"}}) {
+    table.add(mistake::kNorm, says, [chosen = scales](Change& c) { c.scales_of_keys = c.scales_of_values = chosen; });
+    table.add(mistake::kNorm, std::string("keys: ") + says, &Change::scales_of_keys, scales, 1);
+    table.add(mistake::kNorm, std::string("values: ") + says, &Change::scales_of_values, scales, 1);
+  }
   using Coordinates = Change::Coordinates;
   for (const auto& [which, says] :
        {std::pair{Coordinates::lower_half, "only the lower half of the coordinates of q and k enters the scores"},

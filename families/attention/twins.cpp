@@ -541,6 +541,12 @@ constexpr Twin kBlocksTwins[] = {
      "((iq3 * args.ne02 + iq2) * args.ne01 + iq1)",
      {"float/d64x64/b1/h4x4/q2/k33/k_half/nomask/mask_half/blhd/gauss/s1"},
      {"float/d64x64/b1/h4x4/q1/k33/k_half/nomask/mask_half/blhd/gauss/s1"}},
+    {"scale_of_the_first_block",
+     "all blocks of a row have the scale of its first block",
+     "float(block.d) * float2(block.qs[i % 32]",
+     "float(data->d) * float2(block.qs[i % 32]",
+     {"float/d64x64/b1/h1x1/q1/k33/k_q8_0/nomask/mask_half/blhd/gauss/s1"},
+     {"float/d64x64/b1/h1x1/q1/k33/k_half/nomask/mask_half/blhd/gauss/s1"}},
 };
 
 constexpr Twin kNwgTwins[] = {

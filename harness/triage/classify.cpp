@@ -18,8 +18,11 @@ constexpr double kPoor = 0.7;
 constexpr double kGood = 0.9;
 constexpr double kHalfOfCases = 0.5;
 
-// Whether cases that pass would fail if the mistake were made with the number that was fitted to the failing ones.
-bool is_contradicted(const Fit& fit) { return fit.is_arbitrary && fit.has_passing && fit.predicted < kHalfOfCases; }
+// Whether cases that pass would fail if the mistake were made: with a number that was fitted to the failing ones, or, where the wrong
+// output says nothing because it is 0 or no number, at all.
+bool is_contradicted(const Fit& fit, bool says_nothing) {
+  return (fit.is_arbitrary || says_nothing) && fit.has_passing && fit.predicted < kHalfOfCases;
+}
 
 struct Faults {
   std::size_t faulty = 0, unwritten = 0;
@@ -142,13 +145,16 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
     return result;
   }
   if (faults.unwritten < faults.faulty) result.fits = fits_of(failing, passing, shelf);
+  const bool says_nothing = faults.telling_nothing == faults.faulty;
+  const auto is_possible = [&](const Fit& fit) { return !is_contradicted(fit, says_nothing); };
   // A number fitted to the error says little unless it explains whole cases.
-  const auto is_telling = [](const Fit& fit) {
-    return fit.kind != mistake::kUnknown && (!fit.is_arbitrary || (fit.exact >= kHalfOfCases && !is_contradicted(fit)));
+  const auto is_telling = [&](const Fit& fit) {
+    return fit.kind != mistake::kUnknown && is_possible(fit) && (!fit.is_arbitrary || fit.exact >= kHalfOfCases);
   };
   const auto named = std::ranges::find_if(result.fits, is_telling);
-  const Fit* best = result.fits.empty() ? nullptr : &result.fits.front();
-  const bool is_exact = best != nullptr && best->exact > 0.95 && best->goodness > kGood && !is_contradicted(*best);
+  const Fit* best = nullptr;
+  if (!result.fits.empty()) best = says_nothing && named != result.fits.end() ? &*named : &result.fits.front();
+  const bool is_exact = best != nullptr && best->exact > 0.95 && best->goodness > kGood && is_possible(*best);
   if (is_exact) {
     take_fit(result, *best);
     return result;

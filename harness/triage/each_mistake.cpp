@@ -30,8 +30,11 @@ std::optional<Classification> classify_alone(Laboratory& alone, const std::strin
   evidence.faults = first->faults;
   evidence.depends_on_order = has_kind(first->faults, FaultKind::order_dependence);
   evidence.hazards = alone.verdict_under(test_case, metal::Policy::checked).hazards;
-  const Nearby nearby = observe_nearby(alone, test_case, test_case);
-  Classification one = classify(nearby.failing, nearby.passing, evidence, alone.shelf());
+  std::vector<Case> own, others(passed.begin(), passed.end());
+  alone.prefetch(failing);
+  for (const Case& given : failing) (is_success(alone.verdict(given).status) ? others : own).push_back(given);
+  const Nearby nearby = observe_nearby(alone, test_case, test_case, others);
+  Classification one = classify(nearby.failing, nearby.right(), evidence, alone.shelf());
   // The edited copy is in the cache, where nobody else finds it.
   if (auto* hazard = std::get_if<metal::Hazard>(&one.decided)) {
     const std::string copy = alone.variant().source.string();
@@ -39,9 +42,6 @@ std::optional<Classification> classify_alone(Laboratory& alone, const std::strin
       hazard->message.replace(at, copy.size(), own_file);
   }
   const Blame of_this = {.suspects = {}, .repaired = repaired, .is_partial = false, .kind = {}};
-  std::vector<Case> own, others(passed.begin(), passed.end());
-  alone.prefetch(failing);
-  for (const Case& given : failing) (is_success(alone.verdict(given).status) ? others : own).push_back(given);
   classify_by_repair(alone, nearby, of_this, own, others, one);
   return one;
 }

@@ -29,6 +29,7 @@ struct StatementGap {
   std::size_t depth = 0;  // blocks around it
   bool is_in_kernel = false;
   std::uint32_t first = 0, last = 0;  // lines of the function around it
+  bool has_barrier = false;           // whether that function has one
   bool helps = false;
 };
 
@@ -38,6 +39,12 @@ bool is_kernel(const std::vector<SourceToken>& tokens, std::size_t open) {
     if (tokens[i].is("kernel")) return true;
   }
   return false;
+}
+
+// Whether tokens from `open` to its match call a barrier.
+bool has_barrier(const std::vector<SourceToken>& tokens, std::size_t open) {
+  return std::any_of(tokens.begin() + static_cast<std::ptrdiff_t>(open), tokens.begin() + static_cast<std::ptrdiff_t>(tokens[open].match),
+                     [](const SourceToken& token) { return token.is("threadgroup_barrier"); });
 }
 
 // Whether a `{` begins a block, and not a list of values.
@@ -54,13 +61,16 @@ std::vector<StatementGap> gaps_of(const Source& source) {
     const std::vector<SourceToken>& tokens = piece.tokens;
     std::vector<std::size_t> ends;  // of the blocks around i
     std::size_t end_of_list = 0;
-    bool is_in_kernel = false;
-    std::uint32_t first = 0;
-    std::uint32_t last = 0;
+    StatementGap function;  // what all of its places have in common
     for (std::size_t i = 1; i < tokens.size(); ++i) {
       const bool is_between = tokens[i - 1].is(";") || tokens[i - 1].is("{") || tokens[i - 1].is("}");
-      if (is_between && i - 1 != end_of_list && !ends.empty() && !tokens[i].is("else") && !tokens[i].is("while"))
-        gaps.push_back({tokens[i].offset, source.place(tokens[i].offset).line, ends.size(), is_in_kernel, first, last});
+      if (is_between && i - 1 != end_of_list && !ends.empty() && !tokens[i].is("else") && !tokens[i].is("while")) {
+        StatementGap gap = function;
+        gap.offset = tokens[i].offset;
+        gap.line = source.place(tokens[i].offset).line;
+        gap.depth = ends.size();
+        gaps.push_back(gap);
+      }
       while (!ends.empty() && i >= ends.back()) ends.pop_back();
       if (tokens[i].is("(") && tokens[i].match > i) {
         i = tokens[i].match;
@@ -68,9 +78,10 @@ std::vector<StatementGap> gaps_of(const Source& source) {
         // Only within functions: a block there is that of a function, or within one.
         if (begins_block(tokens, i) && (!ends.empty() || tokens[i - 1].is(")") || tokens[i - 1].is("const"))) {
           if (ends.empty()) {
-            is_in_kernel = is_kernel(tokens, i);
-            first = source.place(tokens[i].offset).line;
-            last = source.place(tokens[tokens[i].match].offset).line;
+            function.is_in_kernel = is_kernel(tokens, i);
+            function.first = source.place(tokens[i].offset).line;
+            function.last = source.place(tokens[tokens[i].match].offset).line;
+            function.has_barrier = has_barrier(tokens, i);
           }
           ends.push_back(tokens[i].match);
         } else if (!ends.empty()) {
@@ -98,18 +109,21 @@ std::string with_barrier(const std::string& text, const StatementGap& gap) {
   return text.substr(0, gap.offset) + std::string(kBarrierCall) + " " + text.substr(gap.offset);
 }
 
-// Those that help, the more likely ones first: in a function that makes one of the accesses, if it is no kernel, because a function
-// protects what it shares itself; else in kernels. Then in the fewest blocks. Of a stretch of such places it is the first one if the
-// stretch begins behind a write of the race, which most kernels finish before they go on; else the last one, before which all that must be
-// done first is done. Where both accesses are in a loop and the first one belongs to the round before, a barrier at the end of the loop
-// does as well as one at its beginning; most kernels have it at the end.
+// Those that help, the more likely ones first: in a function that is no kernel, if it makes both accesses, or one and has a barrier,
+// because such a function protects what it shares itself; else in kernels. Then in the fewest blocks. Of a stretch of such places it is the
+// first one if the stretch begins behind a write of the race, which most kernels finish before they go on; else the last one, before which
+// all that must be done first is done. Where both accesses are in a loop and the first one belongs to the round before, a barrier at the
+// end of the loop does as well as one at its beginning; most kernels have it at the end.
 std::vector<StatementGap> ordered(const std::vector<StatementGap>& gaps, const metal::Hazard& race) {
   const std::uint32_t one = race.first.line;
   const std::uint32_t other = race.second ? race.second->line : one;
   const std::uint32_t first = std::min(one, other);
   const std::uint32_t last = std::max(one, other);
   const auto holds = [](const StatementGap& gap, std::uint32_t line) { return gap.first <= line && line <= gap.last; };
-  const auto is_around = [&](const StatementGap& gap) { return !gap.is_in_kernel && (holds(gap, first) || holds(gap, last)); };
+  const auto is_around = [&](const StatementGap& gap) {
+    const bool has_first = holds(gap, first), has_last = holds(gap, last);
+    return !gap.is_in_kernel && ((has_first && has_last) || (gap.has_barrier && (has_first || has_last)));
+  };
   const bool in_helper = std::ranges::any_of(gaps, [&](const StatementGap& gap) { return gap.helps && is_around(gap); });
   const bool in_kernel = !in_helper && std::ranges::any_of(gaps, [](const StatementGap& gap) { return gap.helps && gap.is_in_kernel; });
   const auto is_in_scope = [&](const StatementGap& gap) { return in_helper ? is_around(gap) : gap.is_in_kernel == in_kernel; };

@@ -1,6 +1,8 @@
 // Observes cases near a failing one.
 #include "harness/triage/nearby.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,8 +12,34 @@
 #include "harness/triage/case_name.h"
 
 namespace assay::harness {
+namespace {
 
-Nearby observe_nearby(Laboratory& laboratory, const Case& given, const Case& minimal) {
+// Evenly spread over the run, so of many kinds.
+std::vector<Observation> observe_elsewhere(Laboratory& laboratory, std::span<const Case> passed) {
+  constexpr std::size_t most = 12;
+  constexpr double largest = 1e5;
+  std::vector<const Case*> small;
+  for (const Case& test_case : passed) {
+    if (size_of(test_case) <= largest) small.push_back(&test_case);
+  }
+  std::vector<Observation> observed;
+  const std::size_t count = std::min(most, small.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    std::optional<Observation> observation = laboratory.observe(*small[i * small.size() / count]);
+    if (observation && !observation->is_failure()) observed.push_back(std::move(*observation));
+  }
+  return observed;
+}
+
+}  // namespace
+
+std::vector<Observation> Nearby::right() const {
+  std::vector<Observation> all = passing;
+  std::ranges::copy(elsewhere, std::back_inserter(all));
+  return all;
+}
+
+Nearby observe_nearby(Laboratory& laboratory, const Case& given, const Case& minimal, std::span<const Case> passed) {
   constexpr std::size_t most_failing = 8;
   constexpr std::size_t most_passing = 10;
   Nearby nearby;
@@ -29,6 +57,7 @@ Nearby observe_nearby(Laboratory& laboratory, const Case& given, const Case& min
       nearby.passing.push_back(std::move(*observation));
     }
   }
+  nearby.elsewhere = observe_elsewhere(laboratory, passed);
   return nearby;
 }
 

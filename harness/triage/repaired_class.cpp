@@ -105,7 +105,7 @@ void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blam
   std::vector<Observation> observed = observe_some(laboratory, failing);
   observed.insert(observed.end(), nearby.failing.begin(), nearby.failing.end());
   // Cases that are too expensive to be observed show no known mistake.
-  const std::vector<Fit> fits = observed.empty() ? std::vector<Fit>() : fits_of(observed, nearby.passing, laboratory.shelf());
+  const std::vector<Fit> fits = observed.empty() ? std::vector<Fit>() : fits_of(observed, nearby.right(), laboratory.shelf());
   const auto take = [&](std::string_view kind, std::string says) {
     classification.kind = kind;
     classification.says = std::move(says);
@@ -146,6 +146,7 @@ void classify_by_half(Laboratory& laboratory, const Nearby& nearby, const Blame&
   Nearby own;
   std::ranges::copy_if(nearby.failing, std::back_inserter(own.failing), [&](const Observation& one) { return is_healed(one.test_case); });
   own.passing = nearby.passing;
+  own.elsewhere = nearby.elsewhere;
   classify_by_repair(laboratory, own, blamed, healed, passed, classification);
   if (blamed.left_kind.empty() || classification.kind == mistake::kUnknown || classification.kind == blamed.left_kind) return;
   classification.says = fmt::format("two mistakes at once: {}; and ({}) {}", classification.says, blamed.left_kind, blamed.left_says);

@@ -14,42 +14,47 @@
 namespace assay::harness {
 namespace {
 
+struct Weight {
+  double value = 0;
+  bool is_taken = false;  // families::SubjectName
+};
+
 struct Meaning {
-  double weight = 0;
+  Weight weight;
   std::string text;
   std::optional<std::size_t> element = {};  // of a vector or an array; empty: all of it
 };
 using Meanings = std::multimap<std::string, Meaning, std::less<>>;  // by the kernel's name
 
 // The names of a subject, with how much of it each is: those of which the sentence speaks come first.
-std::map<std::string_view, double> weights_of(const families::MistakeSubject& subject, std::string_view says) {
-  std::map<std::string_view, double> weights;
+using Weights = std::map<std::string_view, Weight>;
+Weights weights_of(const families::MistakeSubject& subject, std::string_view says) {
+  Weights weights;
   double weight = 1;
   for (const bool is_named : {true, false}) {
     for (const families::SubjectName& name : subject.names) {
       if ((says.find(name.word) != std::string_view::npos) != is_named) continue;
       constexpr double next = 0.7;
-      weights[name.name] = weight;
-      weight *= next;
+      if (weights.emplace(name.name, Weight{weight, is_named && name.is_taken}).second) weight *= next;
     }
   }
   return weights;
 }
 
-double weight_of(const std::map<std::string_view, double>& weights, const std::vector<std::string>& names) {
-  double most = 0;
+Weight weight_of(const Weights& weights, const std::vector<std::string>& names) {
+  Weight most;
   for (const std::string& name : names) {
     const auto found = weights.find(name);
-    if (found != weights.end()) most = std::max(most, found->second);
+    if (found != weights.end() && found->second.value > most.value) most = found->second;
   }
   return most;
 }
 
-void add(Meanings& meanings, std::string_view name, double weight, const std::string& text, std::optional<std::size_t> element = {}) {
-  if (weight > 0) meanings.emplace(name, Meaning{weight, text == name ? std::string() : text, element});
+void add(Meanings& meanings, std::string_view name, Weight weight, const std::string& text, std::optional<std::size_t> element = {}) {
+  if (weight.value > 0) meanings.emplace(name, Meaning{weight, text == name ? std::string() : text, element});
 }
 
-Meanings meanings_of(const kernels::Variant& variant, const std::map<std::string_view, double>& weights) {
+Meanings meanings_of(const kernels::Variant& variant, const Weights& weights) {
   Meanings meanings;
   for (const auto& [name, weight] : weights) add(meanings, name, weight, std::string(name));
   for (const auto& [name, own] : variant.bind) add(meanings, own, weight_of(weights, {name}), name);
@@ -95,9 +100,25 @@ const Meaning* meaning_at(const Meanings& meanings, const std::vector<SourceToke
   for (auto found = first; found != last; ++found) {
     const Meaning& meaning = found->second;
     if (meaning.element && !is_element(tokens, i, *meaning.element)) continue;
-    if (most == nullptr || meaning.weight > most->weight) most = &meaning;
+    if (most == nullptr || meaning.weight.value > most->weight.value) most = &meaning;
   }
   return most == nullptr || !is_use(tokens, i) ? nullptr : most;
+}
+
+// Whether something is computed in the statement of token i, or decided, rather than a value taken as it is.
+bool computes_on(const std::vector<SourceToken>& tokens, std::size_t i) {
+  constexpr std::string_view takes[] = {"=", ".", "->", ",", "::", "&"};  // and names
+  constexpr std::string_view ends[] = {";", "{", "}"};
+  const auto is_end = [&](const SourceToken& token) {
+    return std::ranges::any_of(ends, [&](std::string_view end) { return token.is(end); });
+  };
+  std::size_t first = i, last = i;
+  while (first > 0 && !is_end(tokens[first - 1])) --first;
+  while (last < tokens.size() && !is_end(tokens[last])) ++last;
+  return !std::all_of(tokens.begin() + static_cast<std::ptrdiff_t>(first), tokens.begin() + static_cast<std::ptrdiff_t>(last),
+                      [&](const SourceToken& token) {
+                        return token.is_identifier() || std::ranges::any_of(takes, [&](std::string_view take) { return token.is(take); });
+                      });
 }
 
 }  // namespace
@@ -120,7 +141,9 @@ std::map<std::uint32_t, SubjectLine> subject_lines(const kernels::Variant& varia
       const std::uint32_t line = source.place(token.offset).line;
       if (!token.is_identifier() || slices.is_global(line)) continue;
       if (const Meaning* meaning = meaning_at(meanings, piece.tokens, i); meaning != nullptr) {
-        put(line, {meaning->weight, std::string(token.text), meaning->text});
+        constexpr double computes = 0.7;
+        const bool is_second = meaning->weight.is_taken && computes_on(piece.tokens, i);
+        put(line, {(is_second ? computes : 1.0) * meaning->weight.value, std::string(token.text), meaning->text});
         direct.push_back(line);
       } else if (std::ranges::find(subject->calls, token.text) != subject->calls.end()) {
         constexpr double by_function = 0.6;

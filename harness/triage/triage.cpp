@@ -313,11 +313,11 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
     finding.tried = minimised.tried;
 
     keep_symptom(laboratory, finding);
-    const Nearby nearby = observe_nearby(laboratory, finding.given.test_case, finding.minimal.test_case);
+    const Nearby nearby = observe_nearby(laboratory, finding.given.test_case, finding.minimal.test_case, options.passed);
     const Evidence evidence = gather_evidence(laboratory, finding);
     const Omission* omission = unmodelled_omission(finding.given.test_case);
     finding.classification =
-        omission == nullptr ? classify(nearby.failing, nearby.passing, evidence, laboratory.shelf()) : broken_claim(*omission, evidence);
+        omission == nullptr ? classify(nearby.failing, nearby.right(), evidence, laboratory.shelf()) : broken_claim(*omission, evidence);
     for (const Observation& observation : nearby.failing) {
       if (observation.test_case == finding.given.test_case) finding.where_given = localise(observation);
       if (observation.test_case == finding.minimal.test_case) finding.where = localise(observation);

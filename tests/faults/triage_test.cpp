@@ -49,6 +49,7 @@ constexpr Expectation kFurtherRows[] = {
     {"tq4_v1", tq4_twins, "nibbles_swapped", "swapped-nibbles", "", "d512/h1x1/kv1c1/ring0/nomask/nwg1/gauss/s1"},
     {"tqhb_v2", tqhb_twins, "bank_lost", "lost-simdgroup"},
     {"attn_split_v1", attn_split_twins, "cap_not_divided", "softcap"},
+    {"attn_blocks_v1", attn_blocks_twins, "scale_of_the_first_block", "wrong-block-norm"},
     {"attn_nwg_v1", attn_nwg_twins, "values_without_ring_start", "ring-start-off-by-one"},
     {"attn_simd_v1", attn_simd_twins, "sink_of_next_head", "sinks"},
     {"attn_paged_v1", attn_paged_twins, "merged_without_maxima", "missing-rescale"},

@@ -34,25 +34,28 @@ constants = { capped = "softcap > 0" }
 share  = "h / g"
 extent = ["lq", "lk"]
 limit  = "softcap"
+past   = "offset"
 )";
 
 constexpr std::string_view kSource = R"(#include <metal_stdlib>
 constant bool capped [[function_constant(0)]];
-struct Job { uint share; uint2 extent; float limit; };
+struct Job { uint share; uint2 extent; float limit; int past; };
 float soft(float x, float most) {
   return most * tanh(x / most);
 }
 kernel void f(constant Job& job, device float* out, uint head) {
   const uint group = head / job.share;
   const uint rows = job.extent.x;
+  const int past = job.past;
   for (uint i = 0; i < job.extent.y; ++i) {
+    if (int(i) > int(rows) + past) break;
     float s = float(group + i);
     if (capped) s = soft(s, job.limit);
     out[i] = s;
   }
 }
 )";
-enum Line : std::uint32_t { kGlobal = 2, kTanh = 5, kGroup = 8, kRows, kLoop, kUse, kCapped, kStore };
+enum Line : std::uint32_t { kGlobal = 2, kTanh = 5, kGroup = 8, kRows, kPast, kLoop, kSees, kUse, kCapped, kStore };
 
 class SubjectLines : public Test {
  protected:
@@ -77,6 +80,15 @@ TEST_F(SubjectLines, ALineThatNamesTheSubjectComesBeforeOneThatUsesWhatItCompute
   EXPECT_EQ(lines.at(kGroup).meaning, "h / g");
   ASSERT_TRUE(lines.contains(kUse));
   EXPECT_LT(lines.at(kUse).weight, lines.at(kGroup).weight);
+}
+
+// `past` is right where batches are of one length.
+TEST_F(SubjectLines, WhereANumberMustNotBeTakenAsItIsTheLineThatTakesItComesFirst) {
+  const auto taken = lines_of(harness::mistake::kMask, "the offset of the queries is that of the longest batch, in every batch");
+  ASSERT_TRUE(taken.contains(kPast) && taken.contains(kSees));
+  EXPECT_GT(taken.at(kPast).weight, taken.at(kSees).weight);
+  const auto computed = lines_of(harness::mistake::kMask, "the offset is one larger");
+  EXPECT_EQ(computed.at(kPast).weight, computed.at(kSees).weight);
 }
 
 TEST_F(SubjectLines, OfAVectorOnlyTheElementCounts) {
