@@ -7,25 +7,28 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "harness/cases/case.h"
 #include "harness/cases/case_size.h"
 #include "harness/triage/case_name.h"
 
 namespace assay::harness {
 namespace {
 
-// Evenly spread over the run, so of many kinds.
+// Evenly spread over the run, so of many kinds. Cases pass in any order, so they are taken by their names.
 std::vector<Observation> observe_elsewhere(Laboratory& laboratory, std::span<const Case> passed) {
   constexpr std::size_t most = 12;
   constexpr double largest = 1e5;
-  std::vector<const Case*> small;
+  std::vector<std::pair<std::string, const Case*>> small;
   for (const Case& test_case : passed) {
-    if (size_of(test_case) <= largest) small.push_back(&test_case);
+    if (size_of(test_case) <= largest) small.emplace_back(format_case(test_case), &test_case);
   }
+  std::ranges::sort(small, {}, &std::pair<std::string, const Case*>::first);
   std::vector<Observation> observed;
   const std::size_t count = std::min(most, small.size());
   for (std::size_t i = 0; i < count; ++i) {
-    std::optional<Observation> observation = laboratory.observe(*small[i * small.size() / count]);
+    std::optional<Observation> observation = laboratory.observe(*small[i * small.size() / count].second);
     if (observation && !observation->is_failure()) observed.push_back(std::move(*observation));
   }
   return observed;
