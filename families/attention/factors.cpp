@@ -213,7 +213,7 @@ bool is_possible(std::span<const std::int64_t> v, const AxisValues& first, const
   if (is_alibi && is_used(kRagged) && (at_least(kQueries) > 1 || is_used(kSinks))) return false;
   if (is(kSharedKv, 1) && is(kCache, 3)) return false;
   if (is_set({kRingStart, kKeys, kRoom}) && is(kCache, 2) && v[kRingStart] >= v[kKeys] + v[kRoom]) return false;
-  const auto needs_blocks = [&](AxisIndex type) { return at_least(type) >= 4; };
+  const auto needs_blocks = [&](AxisIndex type) { return at_least(type) >= kFirstOfBlocks; };
   if (needs_blocks(kKType) && is_set({kDk}) && v[kDk] % 32 != 0) return false;
   if (needs_blocks(kVType) && is_set({kDv}) && v[kDv] % 32 != 0) return false;
   if (needs_blocks(kKType) && is(kVType, 0) && is_set({kDv}) && v[kDv] % 32 != 0) return false;

@@ -36,8 +36,6 @@ bool has_mask(const Case& test_case) {
 
 bool shares_keys_among_heads(const Case& test_case) { return test_case.values[kHeads] > test_case.values[kKvHeads]; }
 
-constexpr std::int64_t kFirstOfBlocks = 4;  // of kKeyTypeWords: "q8_0"
-
 constexpr Feature kAttentionFeatures[] = {
     {"keys or values in blocks with a scale", mistake::kNorm,
      [](const Case& test_case) { return test_case.values[kKType] >= kFirstOfBlocks || test_case.values[kVType] >= kFirstOfBlocks; }},

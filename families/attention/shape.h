@@ -48,6 +48,8 @@ enum AxisIndex : std::size_t {
 };
 
 enum class Storage : std::uint8_t { float32, half, bfloat, q8_0, q4_0, q4_1 };
+// Of the axes k_type and v_type, the first value of those that store blocks of 32 with a scale: "q8_0".
+inline constexpr std::int64_t kFirstOfBlocks = 4;
 enum class Mask : std::uint8_t { none, causal, window, causal_window, boolean, additive, alibi, causal_alibi };
 enum class Cache : std::uint8_t { contiguous, capacity, ring, paged };
 enum class Layout : std::uint8_t { bhld, blhd, packed };

@@ -16,8 +16,8 @@
 namespace assay::foreign {
 namespace {
 
-// Where ASSAY_FOREIGN=all does not ask for everything: kernels of one file that are compiled to the end, and the share of the runs that is
-// executed, both evenly spread.
+// Where ASSAY_FOREIGN=all does not ask for everything: kernels of one file that are compiled to the end, from the first one on, and the
+// share of the runs that is executed; both are evenly spread.
 constexpr std::size_t kKernelsOfAFile = 1;
 constexpr std::size_t kOneRunOf = 8;
 
