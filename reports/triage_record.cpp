@@ -33,6 +33,9 @@ std::string say(decided::Precision it) {
 }
 std::string say(decided::Repaired) { return "the class is that of what the repair changes, for the output alone does not tell it"; }
 std::string say(decided::Common) { return "the class is that of what failing cases have in common, for their output does not tell it"; }
+std::string say(decided::Landmark) {
+  return "the class is that of the first value that is computed wrongly, for the output alone does not tell it";
+}
 std::string say(decided::NoFit) { return "no known mistake explains half of the error"; }
 
 std::vector<std::string> evidence_of(const harness::Finding& finding) {

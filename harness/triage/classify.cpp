@@ -19,8 +19,9 @@ constexpr double kGood = 0.9;
 constexpr double kHalfOfCases = 0.5;
 
 // Whether cases that pass would fail if the mistake were made: with a number that was fitted to the failing ones, or, where the wrong
-// output says nothing because it is 0 or no number, at all.
+// output says nothing because it is 0 or no number, at all. A number that is fitted to each case contradicts itself.
 bool is_contradicted(const Fit& fit, bool says_nothing) {
+  if (fit.is_arbitrary && fit.varies) return true;
   return (fit.is_arbitrary || says_nothing) && fit.has_passing && fit.predicted < kHalfOfCases;
 }
 

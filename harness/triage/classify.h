@@ -47,11 +47,12 @@ struct Precision {
 struct NoFit {};
 struct Repaired {};  // what the repair of the kernel changes
 struct Common {};    // what failing cases have in common
+struct Landmark {};  // the first value that is computed wrongly
 
 }  // namespace decided
 // A hazard, or the faults of the smallest case, decide as they are. std::monostate: the cases were too expensive to classify.
 using Decided = std::variant<std::monostate, metal::Hazard, std::vector<Fault>, decided::OrderDependence, decided::NeverWritten,
-                             decided::BestFit, decided::Precision, decided::NoFit, decided::Repaired, decided::Common>;
+                             decided::BestFit, decided::Precision, decided::NoFit, decided::Repaired, decided::Common, decided::Landmark>;
 
 struct Classification {
   std::string_view kind = mistake::kUnknown;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -46,6 +47,13 @@ std::optional<Classification> classify_alone(Laboratory& alone, const std::strin
   return one;
 }
 
+// Whether both places have the same in place of the same.
+bool is_same(std::string_view source, const std::vector<Hunk>& one, const std::vector<Hunk>& other) {
+  return std::ranges::equal(one, other, [&](const Hunk& a, const Hunk& b) {
+    return a.other == b.other && source.substr(a.begin, a.end - a.begin) == source.substr(b.begin, b.end - b.begin);
+  });
+}
+
 }  // namespace
 
 void classify_each(const Laboratory& laboratory, const std::string& repaired, std::span<const Case> failing, std::span<const Case> passed,
@@ -60,7 +68,12 @@ void classify_each(const Laboratory& laboratory, const std::string& repaired, st
     if (places.empty() || places.back().back().last_line + near < line.front().line) places.emplace_back();
     places.back().insert(places.back().end(), line.begin(), line.end());
   }
-  if (places.size() != 2) return;
+  if (places.size() != 2 || is_same(text, places.front(), places.back())) return;
+  // What one known mistake explains is not two.
+  const auto explains = [&](const Fit& fit) {
+    return fit.kind == classification.kind && std::min(fit.goodness, fit.exact) >= kSureFit && !fit.is_pair && !fit.is_arbitrary;
+  };
+  if (std::holds_alternative<decided::BestFit>(classification.decided) && std::ranges::any_of(classification.fits, explains)) return;
   std::vector<Classification> found;
   for (std::size_t kept = 0; kept < places.size(); ++kept) {
     std::vector<Hunk> others;

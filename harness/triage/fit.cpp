@@ -178,7 +178,8 @@ Fit fit_of(const Candidate& candidate, std::span<const double> row_lengths) {
           .predicted = candidate.predicted_part(),
           .score = candidate.score(),
           .is_pair = candidate.second != nullptr,
-          .is_arbitrary = is_arbitrary};
+          .is_arbitrary = is_arbitrary,
+          .varies = candidate.factor_varies};
 }
 
 bool has_faulty_element(const Observation& observation) {

@@ -25,6 +25,7 @@ struct Fit {
   double score = 0;           // the key by which fits are sorted
   bool is_pair = false;       // two mistakes at once
   bool is_arbitrary = false;  // it has a factor that was searched for, and that is no constant a kernel would leave out
+  bool varies = false;        // each case needs a factor of its own
 };
 
 // How much of the error of an output a prediction explains. `exact`: whether the prediction equals the output within bounds.

@@ -52,6 +52,10 @@ double knowledge(const LandmarkFinding& found) { return (found.is_sure ? 2 : 0) 
 
 }  // namespace
 
+std::string says_first_wrong(std::string_view landmark) {
+  return fmt::format("the {} is the first value that no line holds as a right kernel does", landmark);
+}
+
 double distance_from_telling(double size) {
   constexpr double best = 8e3;
   size = std::max(1.0, size);
@@ -100,6 +104,10 @@ Focus focus_on(Laboratory& laboratory, std::span<const Observation> failing) {
     if (!is_first) continue;
     focus.suspicion.fault = suspicion.fault;
     focus.is_sure = found.is_sure;
+    if (!found.is_missing && !found.is_place) {
+      focus.landmark = found.landmark;
+      focus.kind = found.kind();
+    }
     // The last landmark is the output: if that is wrong first, no edit gets further without being a repair.
     if (found.first_wrong + 1 < found.all)
       focus.landmarks = WrongLandmark{observation->test_case, found.first_wrong, found.all, found.landmark};

@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/triage/laboratory.h"
@@ -17,7 +19,12 @@ struct Focus {
   LineSuspicion suspicion;                      // of all lines
   std::optional<WrongLandmark> landmarks = {};  // of the case that says most
   bool is_sure = false;  // whether what is said of the suspect is certain, though its line may depend on the wrong one
+  // The first landmark that is computed wrongly, and the class of such mistakes; empty where values are missing or read elsewhere.
+  std::string_view landmark = {}, kind = {};
 };
+
+// "the sum of weights is the first value that no line holds as a right kernel does"
+[[nodiscard]] std::string says_first_wrong(std::string_view landmark);
 
 // How far a case is from one that tells most about landmarks, by size_of(): in a tiny case many have few or equal values, and in a large
 // one some number fits by chance. At least 1.

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "families/mistakes.h"
 #include "harness/cases/case_data.h"
 #include "harness/execute/execute.h"
 #include "harness/execute/kernel_host.h"
@@ -64,6 +65,11 @@ std::string own_file(const metal::ValueTrace& trace, const PreparedVariant& prep
 }
 
 }  // namespace
+
+std::string_view LandmarkFinding::kind() const {
+  // A wrong scale is the same factor everywhere; a product of vectors that lacks some of their elements is not.
+  return mistake == families::mistake::kScale && !has_factor ? families::mistake::kCoordinates : mistake;
+}
 
 std::optional<LandmarkFinding> match_landmarks(const metal::ValueTrace& trace, const Landmarks& landmarks, const std::string& file,
                                                const std::vector<std::string>& row_names, const LandmarkTolerance& tolerance) {

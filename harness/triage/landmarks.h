@@ -45,6 +45,9 @@ struct LandmarkFinding {
   // All lines that hold what the wrong landmark is computed from, a list for each such landmark.
   std::vector<std::vector<std::uint32_t>> needed;
   std::vector<std::uint32_t> executed;  // lines of `file` that computed, read or stored some number
+
+  // The class of mistakes of which such a landmark is usually wrong; empty: many.
+  [[nodiscard]] std::string_view kind() const;
 };
 
 // How values and landmarks are compared.

@@ -91,6 +91,11 @@ class PlausibleEdits : public EditMaker {
             others.push_back(other->name);
         }
       }
+      if (sizes_.contains(tokens_[i].text) && others.empty() && !is_member(i)) {
+        for (const std::string_view size : sizes_) {
+          if (size != tokens_[i].text) others.push_back(size);
+        }
+      }
       if (compares && is_constant_of_file(expression, i)) {
         for (auto other = expression.variables.rbegin(); other != expression.variables.rend(); ++other) {
           if (is_integer_type(plain(other->type)) && !is_array(other->name)) others.push_back(other->name);
@@ -146,6 +151,7 @@ class PlausibleEdits : public EditMaker {
       while (last + 1 < expression.range.last && (tokens_[last].is(".") || tokens_[last].is("->"))) last += 2;
       // A division of fractions has no remainder.
       if (is_float(expression, i - 1) || is_float(expression, last - 1)) continue;
+      if (tokens_[i].is("/") && is_operand(i - 1) && is_operand(i + 1)) round_up(i, last);
       const std::string_view other = tokens_[i].is("/") ? "%" : "/";
       const std::string_view divisor = text_of({i + 1, last});
       constexpr std::size_t most = 16;
@@ -158,6 +164,13 @@ class PlausibleEdits : public EditMaker {
         if (name != divisor) replace("other_quotient", {i, last}, fmt::format("/ ({} / {})", name, divisor));
       }
     }
+  }
+
+  // `(keys + block - 1) / block` for `keys / block`: what remains has a part of its own.
+  void round_up(std::size_t division, std::size_t last) {
+    const std::size_t first = is_member(division - 1) ? division - 3 : division - 1;
+    const std::string_view divisor = text_of({division + 1, last});
+    replace("rounded_up", {first, last}, fmt::format("(({} + {} - 1) / {})", text_of({first, division}), divisor, divisor));
   }
 
   static std::string_view own_name(std::string_view name) { return name.substr(name.rfind('.') + 1); }

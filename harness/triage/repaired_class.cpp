@@ -15,7 +15,6 @@
 #include "harness/triage/common_feature.h"
 #include "harness/triage/fit.h"
 #include "harness/triage/focus.h"
-#include "harness/triage/landmarks.h"
 #include "harness/triage/ordered.h"
 #include "harness/triage/repaired_thing.h"
 
@@ -53,21 +52,27 @@ bool tells_nothing(const Observation& observation) {
 
 // What is computed wrongly first, in the case that tells most about it; nullopt if values are missing rather than wrong.
 std::optional<RepairedThing> thing_of_landmarks(Laboratory& laboratory, std::span<const Observation> failing) {
-  const auto telling =
-      std::ranges::min_element(failing, {}, [](const Observation& one) { return distance_from_telling(size_of(one.test_case)); });
-  if (telling == failing.end()) return std::nullopt;
-  const std::optional<LandmarkFinding> found = find_landmarks(laboratory, *telling);
-  if (!found || found->mistake.empty() || found->is_missing || found->is_place) return std::nullopt;
-  return RepairedThing{found->mistake, fmt::format("the {} is the first value that no line holds as a right kernel does", found->landmark)};
+  const Focus focus = focus_on(laboratory, failing);
+  if (focus.kind.empty()) return std::nullopt;
+  return RepairedThing{focus.kind, says_first_wrong(focus.landmark)};
 }
 
 // `common`: what only cases have that the repair heals.
-std::optional<RepairedThing> thing_of(Laboratory& laboratory, std::span<const Observation> failing, const std::string& repaired,
+std::optional<RepairedThing> thing_of(Laboratory& laboratory, std::span<const Observation> failing, const Blame& blamed,
                                       const std::optional<CommonFeature>& common) {
-  std::optional<RepairedThing> thing = repaired_thing(laboratory.variant(), kernels::read_text(laboratory.variant().source), repaired);
-  if (thing && !thing->is_vague) return thing;
   const bool has_feature = common && !common->kind.empty();
+  // An edit that heals a part of the cases may do so by going around the mistake.
+  if (blamed.is_partial && has_feature) return RepairedThing{common->kind, common->says};
+  std::optional<RepairedThing> thing =
+      repaired_thing(laboratory.variant(), kernels::read_text(laboratory.variant().source), blamed.repaired);
+  if (thing && !thing->is_vague) return thing;
   std::optional<RepairedThing> computed = thing_of_landmarks(laboratory, failing);
+  // Values that are computed wrongly because a loop ends elsewhere lack a part of what is summed up or merged there.
+  const bool is_limit = thing && thing->kind == mistake::kChunk;
+  const auto is_merged = [](std::string_view kind) {
+    return kind == mistake::kUnnormalised || kind == mistake::kRescale || kind == mistake::kMaximum;
+  };
+  if (is_limit && computed && is_merged(computed->kind)) return thing;
   // A wrong scale shows in all cases, not only in those with a feature.
   if (computed && !(has_feature && computed->kind == mistake::kScale)) return computed;
   if (has_feature) return RepairedThing{common->kind, common->says};
@@ -114,11 +119,12 @@ void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blam
   // Many mistakes make an output 0, or no number, so the repair says more than an output that is nothing else.
   const bool says_nothing = !observed.empty() && std::ranges::all_of(observed, tells_nothing);
   if (says_nothing && blamed.kind.empty()) {
-    std::optional<RepairedThing> thing = thing_of(laboratory, observed, blamed.repaired, common);
+    std::optional<RepairedThing> thing = thing_of(laboratory, observed, blamed, common);
     if (thing && thing->kind != mistake::kUnknown) return take(thing->kind, std::move(thing->says));
   }
   const auto explains = [&](const Fit& fit) {
-    return fit.kind != mistake::kUnknown && (fit.exact > exact || (fit.goodness > good && !fit.is_arbitrary));
+    const bool contradicts_itself = fit.is_arbitrary && fit.varies;
+    return fit.kind != mistake::kUnknown && !contradicts_itself && (fit.exact > exact || (fit.goodness > good && !fit.is_arbitrary));
   };
   if (std::ranges::any_of(fits, [&](const Fit& fit) { return fit.kind == classification.kind && explains(fit); })) return;
   if (const auto fit = std::ranges::find_if(fits, explains); fit != fits.end()) {
@@ -130,7 +136,7 @@ void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blam
   }
   if (!blamed.kind.empty()) {
     take(blamed.kind, "an edit of this kind repairs it");
-  } else if (std::optional<RepairedThing> thing = thing_of(laboratory, observed, blamed.repaired, common)) {
+  } else if (std::optional<RepairedThing> thing = thing_of(laboratory, observed, blamed, common)) {
     take(thing->kind, std::move(thing->says));
   }
 }

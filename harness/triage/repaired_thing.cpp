@@ -16,6 +16,7 @@
 #include "families/mistakes.h"
 #include "harness/compare/source_words.h"
 #include "harness/mutate/source.h"
+#include "harness/triage/given_names.h"
 #include "harness/triage/hunks.h"
 #include "harness/triage/slices.h"
 #include "harness/triage/unused_names.h"
@@ -70,6 +71,7 @@ std::vector<std::string> words_in(std::string_view text) {
 struct Change {
   std::vector<std::string> removed, added, around;
   std::vector<std::uint32_t> lines;  // of the source that has more there
+  bool is_factor = false;            // a product has other factors, and nothing else differs
 
   [[nodiscard]] std::vector<std::string> words() const {
     std::vector<std::string> both = added;
@@ -78,8 +80,18 @@ struct Change {
   }
 };
 
+// Whether the bytes are a factor of a product.
+bool is_factor(std::string_view source, const Hunk& hunk) {
+  constexpr std::string_view blanks = " \t\n";
+  if (hunk.begin == hunk.end || hunk.other.empty()) return false;
+  const std::size_t before = hunk.begin == 0 ? std::string_view::npos : source.find_last_not_of(blanks, hunk.begin - 1);
+  const std::size_t behind = source.find_first_not_of(blanks, hunk.end);
+  return (before != std::string_view::npos && source[before] == '*') || (behind != std::string_view::npos && source[behind] == '*');
+}
+
 Change change_between(std::string_view source, const std::vector<Hunk>& hunks) {
   Change change;
+  change.is_factor = !hunks.empty() && std::ranges::all_of(hunks, [&](const Hunk& hunk) { return is_factor(source, hunk); });
   for (const Hunk& hunk : hunks) {
     for (std::string& word : words_in(source.substr(hunk.begin, hunk.end - hunk.begin))) change.removed.push_back(std::move(word));
     for (std::string& word : words_in(hunk.other)) change.added.push_back(std::move(word));
@@ -137,32 +149,22 @@ std::optional<RepairedThing> thing_of_arrays(const kernels::Variant& variant, co
 }
 
 // What the launch gives to a name of the kernel, as names of the cases' numbers and tensors.
-std::vector<std::string> given_to(const kernels::Variant& variant, const std::string& name) {
+std::vector<std::string> given_to(const std::vector<GivenName>& names, std::string_view name) {
   std::vector<std::string> given;
-  const auto add = [&](const std::vector<kernels::Expression>& elements) {
-    for (const kernels::Expression& element : elements) std::ranges::move(element.names(), std::back_inserter(given));
-  };
-  if (!variant.launch) return given;
-  for (const kernels::DispatchDescription& dispatch : variant.launch->dispatches) {
-    const auto constant = dispatch.constants.find(name);
-    if (constant != dispatch.constants.end()) std::ranges::move(constant->second.names(), std::back_inserter(given));
-    for (const auto& [argument, description] : dispatch.arguments) {
-      if (argument == name) add(description.elements);
-      if (const auto field = description.fields.find(name); field != description.fields.end()) add(field->second);
-    }
+  for (const GivenName& one : names) {
+    if (one.name == name) std::ranges::move(one.given->names(), std::back_inserter(given));
   }
   return given;
 }
 
 // An argument that no line uses, and that the repair uses: what it is for is ignored.
-std::optional<RepairedThing> thing_of_unused(const kernels::Variant& variant, const std::string& source, const Change& change) {
+std::optional<RepairedThing> thing_of_unused(const std::vector<GivenName>& names, const Source& source, const Change& change) {
   constexpr auto kinds = std::to_array<std::string_view>({mistake::kSoftcap, mistake::kSinks, mistake::kScale, mistake::kHead,
                                                           mistake::kMask, mistake::kWindow, mistake::kRing, mistake::kNewest});
-  const Source text(source, variant.source.string());
-  for (const std::string_view unused : unused_names(text)) {
+  for (const std::string_view unused : unused_names(source)) {
     const std::string name(unused);
     if (std::ranges::find(change.added, name) == change.added.end()) continue;
-    const std::vector<std::string> given = given_to(variant, name);
+    const std::vector<std::string> given = given_to(names, name);
     for (const std::string_view kind : kinds) {
       const families::MistakeSubject* subject = families::subject_of(kind);
       const auto is_about = [&](const families::SubjectName& one) { return std::ranges::find(given, one.name) != given.end(); };
@@ -174,13 +176,13 @@ std::optional<RepairedThing> thing_of_unused(const kernels::Variant& variant, co
 }
 
 // What the launch gives to a name of these, whatever the kernel calls it.
-std::optional<RepairedThing> thing_of_given(const kernels::Variant& variant, const std::vector<std::string>& names) {
+std::optional<RepairedThing> thing_of_given(const std::vector<GivenName>& names, const std::vector<std::string>& words) {
   constexpr auto kinds = std::to_array<std::string_view>(
       {mistake::kSoftcap, mistake::kSinks, mistake::kScale, mistake::kRing, mistake::kWindow, mistake::kHead, mistake::kMask});
   for (const std::string_view kind : kinds) {
     const families::MistakeSubject* subject = families::subject_of(kind);
-    for (const std::string& name : names) {
-      const std::vector<std::string> given = given_to(variant, name);
+    for (const std::string& name : words) {
+      const std::vector<std::string> given = given_to(names, name);
       const auto is_given = [&](const families::SubjectName& one) { return std::ranges::find(given, one.name) != given.end(); };
       // The first name of a subject is the thing itself. A number of heads is in most indices; what divides one by another is a mapping.
       const bool is_about = kind == mistake::kHead ? std::ranges::all_of(subject->names, is_given) : is_given(subject->names.front());
@@ -205,14 +207,14 @@ bool heads_butterflies(const Source& source, const Slices& slices, std::uint32_t
 }
 
 // Loops end where keys, parts or masks do; the names beside what the repair changes may tell.
-RepairedThing thing_of_limits(const kernels::Variant& variant, const Change& change) {
-  if (std::optional<RepairedThing> thing = thing_of_given(variant, change.around)) {
+RepairedThing thing_of_limits(const std::vector<GivenName>& names, const Change& change) {
+  if (std::optional<RepairedThing> thing = thing_of_given(names, change.around)) {
     thing->is_vague = true;
     return *thing;
   }
   const families::MistakeSubject* mask = families::subject_of(mistake::kMask);
   for (const std::string& name : change.around) {
-    for (const std::string& given : given_to(variant, name)) {
+    for (const std::string& given : given_to(names, name)) {
       if (mask != nullptr && std::ranges::find(mask->names, given, &families::SubjectName::name) != mask->names.end())
         return {mistake::kMask, fmt::format("the repair changes the limits of a loop, which depend on `{}`", name), true};
     }
@@ -220,8 +222,7 @@ RepairedThing thing_of_limits(const kernels::Variant& variant, const Change& cha
   return {mistake::kChunk, "the repair changes the limits of a loop", true};
 }
 
-std::optional<RepairedThing> thing_of_places(const kernels::Variant& variant, const std::string& text, const Change& change) {
-  const Source source(text, variant.source.string());
+std::optional<RepairedThing> thing_of_places(const kernels::Variant& variant, const Source& source, const Change& change) {
   const Slices slices(source, {});
   std::set<std::string_view> here, behind;
   bool limits_loop = false;
@@ -231,10 +232,14 @@ std::optional<RepairedThing> thing_of_places(const kernels::Variant& variant, co
     behind.merge(decided.arrays);
     limits_loop = limits_loop || decided.limits_loop;
   }
-  if (std::optional<RepairedThing> thing = thing_of_arrays(variant, slices, here)) return thing;
+  if (std::optional<RepairedThing> thing = thing_of_arrays(variant, slices, here)) {
+    // The norm of a block is chosen by a sum; what an index is multiplied by is the distance of rows.
+    if (thing->kind == mistake::kNorm && change.is_factor) thing->kind = mistake::kStride;
+    return thing;
+  }
   if (std::ranges::any_of(change.lines, [&](std::uint32_t line) { return heads_butterflies(source, slices, line); }))
     return RepairedThing{mistake::kTransform, "the repair changes which butterflies a transform has"};
-  if (limits_loop) return thing_of_limits(variant, change);
+  if (limits_loop) return thing_of_limits(given_names(variant, source), change);
   std::optional<RepairedThing> thing = thing_of_arrays(variant, slices, behind);
   if (thing) thing->is_vague = true;
   return thing;
@@ -247,21 +252,24 @@ std::optional<RepairedThing> repaired_thing(const kernels::Variant& variant, con
   const std::optional<std::vector<Hunk>> back = hunks_between(repaired, source, true);
   if (!forth || !back) return std::nullopt;
   const Change change = change_between(source, *forth);
-  if (std::optional<RepairedThing> thing = thing_of_unused(variant, source, change)) return thing;
+  const Source before(source, variant.source.string());
+  const std::vector<GivenName> names = given_names(variant, before);
+  if (std::optional<RepairedThing> thing = thing_of_unused(names, before, change)) return thing;
   if (const auto found = find_word(change.words(), families::mistake_words())) {
     // Lanes add up all kinds of things.
     const bool is_vague = found->first == mistake::kCoordinates;
     return RepairedThing{found->first, fmt::format("the repair is about `{}`", found->second), is_vague};
   }
-  if (std::optional<RepairedThing> thing = thing_of_given(variant, change.words())) return thing;
+  if (std::optional<RepairedThing> thing = thing_of_given(names, change.words())) return thing;
   if (has_one_of(change.added, kJumps) || has_one_of(change.removed, kJumps))
     return RepairedThing{mistake::kChunk, "the repair changes where a loop or a function is left", true};
   if (std::optional<RepairedThing> thing = thing_of_types(change)) return thing;
   // A statement that the repair removes is not in the repaired source.
   const bool is_removed = change.added.empty() && !change.removed.empty();
-  if (std::optional<RepairedThing> thing =
-          is_removed ? thing_of_places(variant, source, change) : thing_of_places(variant, repaired, change_between(repaired, *back)))
-    return thing;
+  const auto thing_after = [&] {
+    return thing_of_places(variant, Source(repaired, variant.source.string()), change_between(repaired, *back));
+  };
+  if (std::optional<RepairedThing> thing = is_removed ? thing_of_places(variant, before, change) : thing_after()) return thing;
   if (const auto found = find_word(change.around, families::mistake_words()))
     return RepairedThing{found->first, fmt::format("the repair is about `{}`", found->second), true};
   return std::nullopt;

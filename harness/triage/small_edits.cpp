@@ -91,9 +91,9 @@ double unlikeliness(std::string_view op, LineSuspicion::Fault fault, Words likel
   const bool is_name = op == "other_name" || op == "near_number" || op == "renamed";
   constexpr double last = 4;
   if (op == "more_statement") return last;
-  if (op == "other_function" || op == "unused") return 0;
-  if (op == "more_logarithm" || op == "other_type" || op == "other_quotient" || op == "other_order" || op.starts_with("moved_") ||
-      op == "swapped_statements" || op == "wrapped" || op == "unwrapped")
+  if (op == "other_function" || op == "unused" || op == "rounded_up") return 0;
+  if (op == "more_logarithm" || op == "other_type" || op == "other_quotient" || op == "other_order" || op == "summed" ||
+      op.starts_with("moved_") || op == "swapped_statements" || op == "wrapped" || op == "unwrapped")
     return second;
   if (fault == Fault::limit) {
     // The first of them go wrong most often.
@@ -115,6 +115,8 @@ bool is_made_for(std::string_view op, std::string_view kind) {
   if (op == "more_logarithm") return kind == kUnnormalised || kind == kUnknown || kind == kRescale || kind == kScale;
   if (op == "more_bound") return is_among(kind, std::array{kMask, kNewest, kWindow, kSinks, kUnknown});
   if (op == "other_quotient") return is_among(kind, std::array{kHead, kRing, kStride, kLayout, kNotWritten, kUninitialised});
+  if (op == "rounded_up")
+    return is_among(kind, std::array{kNewest, kChunk, kNotWritten, kUninitialised, kWorkgroup, kCoordinates, kUnknown});
   if (op == "other_order") return is_among(kind, std::array{kHead, kStride, kLayout});
   if (op == "wrapped") return is_among(kind, std::array{kRing, kSoftcap, kStride});
   if (op == "swapped_statements" || op.starts_with("moved_")) return is_among(kind, std::array{kMask, kScale, kSoftcap, kSinks, kRescale});

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "families/mistake_words.h"
+#include "harness/triage/given_names.h"
 
 namespace assay::harness {
 namespace {
@@ -54,25 +55,15 @@ void add(Meanings& meanings, std::string_view name, Weight weight, const std::st
   if (weight.value > 0) meanings.emplace(name, Meaning{weight, text == name ? std::string() : text, element});
 }
 
-Meanings meanings_of(const kernels::Variant& variant, const Weights& weights) {
+Meanings meanings_of(const kernels::Variant& variant, const Source& source, const Weights& weights) {
   Meanings meanings;
-  for (const auto& [name, weight] : weights) add(meanings, name, weight, std::string(name));
-  for (const auto& [name, own] : variant.bind) add(meanings, own, weight_of(weights, {name}), name);
-  if (!variant.launch) return meanings;
-  const auto add_expression = [&](std::string_view name, const kernels::Expression& expression, std::optional<std::size_t> element = {}) {
-    add(meanings, name, weight_of(weights, expression.names()), expression.source(), element);
-  };
-  const auto add_elements = [&](std::string_view name, const std::vector<kernels::Expression>& elements) {
-    for (std::size_t i = 0; i < elements.size(); ++i)
-      add_expression(name, elements[i], elements.size() > 1 ? std::optional(i) : std::nullopt);
-  };
-  for (const kernels::DispatchDescription& dispatch : variant.launch->dispatches) {
-    for (const auto& [name, expression] : dispatch.constants) add_expression(name, expression);
-    for (const auto& [name, argument] : dispatch.arguments) {
-      add_elements(name, argument.elements);
-      for (const auto& [field, elements] : argument.fields) add_elements(field, elements);
-    }
+  // Under a launch, a name of one letter is that of any variable.
+  for (const auto& [name, weight] : weights) {
+    if (!variant.launch || name.size() > 1) add(meanings, name, weight, std::string(name));
   }
+  for (const auto& [name, own] : variant.bind) add(meanings, own, weight_of(weights, {name}), name);
+  for (const GivenName& one : given_names(variant, source))
+    add(meanings, one.name, weight_of(weights, one.given->names()), one.given->source(), one.element);
   return meanings;
 }
 
@@ -128,7 +119,7 @@ std::map<std::uint32_t, SubjectLine> subject_lines(const kernels::Variant& varia
   std::map<std::uint32_t, SubjectLine> lines;
   const families::MistakeSubject* subject = families::subject_of(mistake.kind);
   if (subject == nullptr) return lines;
-  const Meanings meanings = meanings_of(variant, weights_of(*subject, mistake.says));
+  const Meanings meanings = meanings_of(variant, source, weights_of(*subject, mistake.says));
   const auto put = [&](std::uint32_t line, SubjectLine found) {
     SubjectLine& known = lines[line];
     if (found.weight > known.weight) known = std::move(found);
@@ -166,9 +157,9 @@ std::map<std::uint32_t, SubjectLine> subject_lines(const kernels::Variant& varia
   return lines;
 }
 
-std::uint32_t most_suspect(const std::map<std::uint32_t, SubjectLine>& lines, const LineSuspicion& suspicion) {
-  // Landmarks decide among lines that name the same.
-  constexpr double unknown = 2;
+std::uint32_t most_suspect(const std::map<std::uint32_t, SubjectLine>& lines, const LineSuspicion& suspicion, bool chooses_row) {
+  // Landmarks decide among lines that name the same; where a wrong row is chosen, they see the lines that read it.
+  const double unknown = chooses_row ? 4 : 2;
   std::uint32_t best = 0;
   double most = 0;
   for (const auto& [number, line] : lines) {

@@ -22,8 +22,10 @@ struct SubjectLine {
 [[nodiscard]] std::map<std::uint32_t, SubjectLine> subject_lines(const kernels::Variant& variant, const Source& source,
                                                                  const Slices& slices, const Classification& mistake);
 
-// The one that is most suspect, also by what landmarks say; 0: there is none.
-[[nodiscard]] std::uint32_t most_suspect(const std::map<std::uint32_t, SubjectLine>& lines, const LineSuspicion& suspicion);
+// The one that is most suspect, also by what landmarks say; 0: there is none. `chooses_row`: whether a known mistake that reads or writes
+// other rows explains the output.
+[[nodiscard]] std::uint32_t most_suspect(const std::map<std::uint32_t, SubjectLine>& lines, const LineSuspicion& suspicion,
+                                         bool chooses_row);
 
 // Raises the suspicion of these lines; where nothing is known, others get a little. `is_sure`: whether the class explains the outputs.
 void suspect_subject(const std::map<std::uint32_t, SubjectLine>& lines, std::uint32_t line_count, bool is_sure, LineSuspicion& suspicion);

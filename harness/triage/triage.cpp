@@ -18,6 +18,7 @@
 #include "harness/triage/confirm.h"
 #include "harness/triage/each_mistake.h"
 #include "harness/triage/focus.h"
+#include "harness/triage/healed.h"
 #include "harness/triage/localise.h"
 #include "harness/triage/minimise.h"
 #include "harness/triage/missing_barrier.h"
@@ -108,22 +109,6 @@ std::string fared(const Observation& observation) {
   return fmt::format("{} {}", to_string(verdict.status), format_case(verdict.test_case));
 }
 
-// The failures that belong to the finding: those that its repair fixes, or, without a repair, those that fail alike.
-std::vector<bool> members_of(const Laboratory& laboratory, const Finding& finding, const std::string& repaired,
-                             std::span<const Verdict> failures) {
-  std::vector<bool> members(failures.size());
-  if (repaired.empty()) {
-    for (std::size_t i = 0; i < failures.size(); ++i) members[i] = fails_alike(failures[i], finding.given);
-    return members;
-  }
-  Laboratory healed = with_text(laboratory, repaired);
-  std::vector<Case> cases;
-  for (const Verdict& verdict : failures) cases.push_back(verdict.test_case);
-  healed.prefetch(cases);
-  for (std::size_t i = 0; i < failures.size(); ++i) members[i] = healed.verdict(failures[i].test_case).status == Status::passed;
-  return members;
-}
-
 // Tries what undid the failure of a few cases on all of them and on suite `smoke`. Returns the case that it makes fail, if there is one.
 std::vector<Case> broken_by(Laboratory& laboratory, Blame& blamed, std::span<const Case> given) {
   Laboratory repaired = with_text(laboratory, blamed.repaired);
@@ -152,15 +137,15 @@ bool focus_on_subject(const Laboratory& laboratory, const Classification& classi
   const Source source(kernels::read_text(laboratory.variant().source), file);
   const Slices slices(source, {});
   const std::map<std::uint32_t, SubjectLine> lines = subject_lines(laboratory.variant(), source, slices, classification);
-  const std::uint32_t line = most_suspect(lines, focus.suspicion);
-  if (line == 0) return false;
-  suspect_subject(lines, source.line_count(), classification.goodness >= kSureFit, focus.suspicion);
-  const SubjectLine& found = lines.at(line);
-  const std::string meaning = found.meaning.empty() ? std::string() : fmt::format(" (the launch gives it `{}`)", found.meaning);
   // What landmarks say for certain says more than a class does, but for a wrong row: they see where it is read.
   const families::MistakeSubject* subject = families::subject_of(classification.kind);
   const bool chooses_row = subject != nullptr && subject->chooses_rows && classification.goodness >= kSureFit &&
                            std::holds_alternative<decided::BestFit>(classification.decided);
+  const std::uint32_t line = most_suspect(lines, focus.suspicion, chooses_row);
+  if (line == 0) return false;
+  suspect_subject(lines, source.line_count(), classification.goodness >= kSureFit, focus.suspicion);
+  const SubjectLine& found = lines.at(line);
+  const std::string meaning = found.meaning.empty() ? std::string() : fmt::format(" (the launch gives it `{}`)", found.meaning);
   focus.suspects.insert(
       focus.is_sure && !chooses_row ? focus.suspects.end() : focus.suspects.begin(),
       {.file = file,
@@ -193,6 +178,20 @@ bool fills_partly(const kernels::Variant& variant, std::span<const metal::Hazard
 bool is_race(const metal::Hazard& hazard) {
   using enum metal::HazardKind;
   return hazard.kind == threadgroup_race || hazard.kind == unfenced_barrier;
+}
+
+// Without a repair, the first value that is computed wrongly tells more than a number fitted to outputs, or nothing.
+void classify_by_landmark(const Focus& focus, std::span<const Case> failing, std::span<const Case> passed, Classification& classification) {
+  if (!focus.is_sure || focus.kind.empty()) return;
+  const auto is_fitted = [&](const Fit& fit) { return fit.kind == classification.kind && fit.is_arbitrary; };
+  const bool is_arbitrary =
+      std::holds_alternative<decided::BestFit>(classification.decided) && std::ranges::any_of(classification.fits, is_fitted);
+  if (!is_arbitrary && classification.kind != mistake::kUnknown) return;
+  if (const std::optional<CommonFeature> common = common_feature(failing, passed); !is_arbitrary && common && !common->kind.empty()) return;
+  classification.kind = focus.kind;
+  classification.says = says_first_wrong(focus.landmark);
+  classification.goodness = 0;
+  classification.decided = decided::Landmark{};
 }
 
 // Fills the suspects, the most likely first, and returns the repaired source, if there is one. Long because each search depends on what the
@@ -262,6 +261,7 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   } else if (!blamed.repaired.empty() && finding.classification.goodness < kSureFit) {
     classify_by_half(laboratory, nearby, blamed, given, options.passed, finding.classification);
   }
+  if (blamed.repaired.empty()) classify_by_landmark(focus, given, options.passed, finding.classification);
   finding.repaired_source = blamed.repaired;
   // A race or an invalid access is certain; where landmarks part may only be its consequence.
   const auto add_focus = [&] { std::ranges::move(focus.suspects, std::back_inserter(finding.suspects)); };
@@ -305,6 +305,7 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
   order_by(left, [](const Verdict& verdict) { return size_of(verdict.test_case); });
   clearest_first(left);
   std::vector<Finding> findings;
+  std::vector<std::vector<Case>> cases;  // by finding
   while (!left.empty() && findings.size() < options.most_findings) {
     Finding finding;
     finding.given = left.front();
@@ -348,8 +349,16 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
     }
     left = std::move(rest);
     clearest_first(left);
+    std::vector<Case> others = take_healed(laboratory, repaired, findings, cases);
+    if (!others.empty() && !finding.suspects.empty())
+      finding.suspects.front().why += fmt::format("; {} other failing cases that seemed to have another cause pass too", others.size());
+    for (Case& test_case : others) {
+      finding.members.push_back(format_case(test_case));
+      alike.push_back(std::move(test_case));
+    }
     if (omission == nullptr) add_common(alike, options.passed, finding);
     findings.push_back(std::move(finding));
+    cases.push_back(std::move(alike));
   }
   return findings;
 }

@@ -21,7 +21,9 @@ class WrappingEdits : public EditMaker {
  public:
   WrappingEdits(const Source& source, const SourcePiece& piece, const LineSuspicion& suspicion) : EditMaker(source, piece, suspicion) {
     find_functions();
+    find_unused();
     find_calls();
+    uses_lanes_ = std::ranges::any_of(tokens_, [](const SourceToken& token) { return token.text.find("simd") != std::string_view::npos; });
   }
 
   std::vector<Edit> run() {
@@ -35,6 +37,7 @@ class WrappingEdits : public EditMaker {
         const TokenRange value = {name.first, is_element ? tokens_[i + 1].match + 1 : name.last};
         if (value.last > expression.range.last || is_target(value)) continue;
         wrap(expression, value);
+        wrap_lanes(expression, value);
       }
       wrap_sums(expression);
       unwrap(expression);
@@ -61,6 +64,16 @@ class WrappingEdits : public EditMaker {
       std::size_t behind = tokens_[i + 1].match + 1;
       while (behind < tokens_.size() && tokens_[behind].is_identifier()) ++behind;
       if (behind < tokens_.size() && tokens_[behind].is("{")) own_functions_.push_back({tokens_[i].text, {behind, tokens_[behind].match}});
+    }
+  }
+
+  // Functions from a float to a float that no line calls: a call of one is missing.
+  void find_unused() {
+    const auto is_float = [](const SourceToken& token) { return token.is("float") || token.is("half") || token.is("T"); };
+    for (std::size_t i = 1; i + 4 < tokens_.size(); ++i) {
+      if (!is_own(tokens_[i].text) || !is_float(tokens_[i - 1]) || tokens_[i + 1].match != i + 4 || !is_float(tokens_[i + 2])) continue;
+      const auto is_it = [&](const SourceToken& token) { return token.is(tokens_[i].text); };
+      if (std::ranges::count_if(tokens_, is_it) == 1) unused_.push_back(tokens_[i].text);
     }
   }
 
@@ -195,6 +208,18 @@ class WrappingEdits : public EditMaker {
 
   [[nodiscard]] static bool is_within(TokenRange inner, TokenRange outer) { return outer.first <= inner.first && inner.last <= outer.last; }
 
+  // Of lanes, where each has a part.
+  void wrap_lanes(const Expression& expression, TokenRange value) {
+    if (!is_float(expression, value.last - 1)) return;
+    for (const std::string_view name : unused_) {
+      if (!is_inside(expression, value, name)) replace("unused", value, fmt::format("{}({})", name, text_of(value)));
+    }
+    if (!uses_lanes_) return;
+    for (const std::string_view name : {"simd_sum", "simd_max"}) {
+      if (!is_inside(expression, value, name)) replace("summed", value, fmt::format("{}({})", name, text_of(value)));
+    }
+  }
+
   void wrap(const Expression& expression, TokenRange value) {
     constexpr std::size_t most = 6;
     struct Found {
@@ -254,6 +279,8 @@ class WrappingEdits : public EditMaker {
 
   std::vector<Function> own_functions_;
   std::vector<Call> calls_;
+  std::vector<std::string_view> unused_;
+  bool uses_lanes_ = false;  // whether it knows of simdgroups
   mutable std::set<std::string_view> integers_;
 };
 

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "families/mistakes.h"
 #include "families/registry.h"
@@ -65,6 +67,27 @@ TEST(RepairedThing, AWiderTypeIsAboutPrecision) {
   const std::optional<RepairedThing> thing = thing_of("float score = 0.0f;", "half score = 0.0f;");
   ASSERT_TRUE(thing);
   EXPECT_EQ(thing->kind, mistake::kHalf) << thing->says;
+}
+
+// Of `tq4_v1`, whose norms are those of one head behind those of the other.
+std::optional<RepairedThing> thing_of_norms(std::string_view wrong) {
+  constexpr std::string_view right = "V_norms + kv_head * cap";
+  const std::vector<kernels::Variant> all = kernels::find_variants(ASSAY_SOURCE_DIR "/kernels/variants", families::contracts());
+  const auto variant = std::ranges::find(all, "tq4_v1", &kernels::Variant::name);
+  if (variant == all.end()) throw std::runtime_error("there is no kernel 'tq4_v1'");
+  const std::string repaired = kernels::read_text(variant->source);
+  std::string source = repaired;
+  source.replace(source.find(right), right.size(), wrong);
+  return harness::repaired_thing(*variant, source, repaired);
+}
+
+TEST(RepairedThing, AFactorOfAnIndexOfNormsIsAStride) {
+  const std::optional<RepairedThing> stride = thing_of_norms("V_norms + kv_head * n");
+  ASSERT_TRUE(stride);
+  EXPECT_EQ(stride->kind, mistake::kStride) << stride->says;
+  const std::optional<RepairedThing> place = thing_of_norms("V_norms");
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->kind, mistake::kNorm) << place->says;
 }
 
 }  // namespace

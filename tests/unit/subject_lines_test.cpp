@@ -28,7 +28,7 @@ softcap = [0, 30]
 function  = "f"
 grid      = ["h"]
 threads   = [32]
-constants = { capped = "softcap > 0" }
+constants = { 0 = "softcap > 0" }
 
 [dispatch.arguments.job]
 share  = "h / g"
@@ -65,7 +65,7 @@ class SubjectLines : public Test {
     mistake.says = std::move(says);
     return harness::subject_lines(variant_, source_, slices_, mistake);
   }
-  [[nodiscard]] std::uint32_t most_suspect(std::string_view kind) const { return harness::most_suspect(lines_of(kind), {}); }
+  [[nodiscard]] std::uint32_t most_suspect(std::string_view kind) const { return harness::most_suspect(lines_of(kind), {}, false); }
 
   kernels::Variant variant_ = kernels::parse_variant(kDescription, "k", "k/variant.toml", families::contracts());
   harness::Source source_{std::string(kSource), "k.metal"};
@@ -106,6 +106,18 @@ TEST_F(SubjectLines, FunctionsAndConstantsOfTheSubjectCount) {
   EXPECT_EQ(most_suspect(harness::mistake::kSoftcap), kCapped);
 }
 
+// A launch that says what `g` is has no other name for a variable of the kernel's own.
+TEST_F(SubjectLines, AVariableOfOneLetterIsNoNameOfTheLaunch) {
+  std::string text(kSource);
+  text.replace(text.find("float s = float(group + i)"), 7, "float g = 1.0f, s");
+  const harness::Source source(text, "k.metal");
+  harness::Classification mistake;
+  mistake.kind = harness::mistake::kHead;
+  const auto lines = harness::subject_lines(variant_, source, harness::Slices(source, {}), mistake);
+  EXPECT_EQ(harness::most_suspect(lines, {}, false), kGroup);
+  EXPECT_TRUE(!lines.contains(kUse) || lines.at(kUse).name == "share");
+}
+
 TEST_F(SubjectLines, AClassWithoutASubjectHasNone) {
   EXPECT_THAT(lines_of(harness::mistake::kHalf), IsEmpty());
   EXPECT_THAT(lines_of(harness::mistake::kSinks), IsEmpty()) << "the kernel has no sinks";
@@ -117,7 +129,7 @@ TEST_F(SubjectLines, LandmarksDecideAmongLinesThatNameTheSame) {
   harness::LineSuspicion suspicion;
   suspicion.by_line[kTanh] = 1;
   suspicion.by_line[kStore] = 1;
-  EXPECT_NE(harness::most_suspect(lines, suspicion), kStore) << "it is not about the soft cap";
+  EXPECT_NE(harness::most_suspect(lines, suspicion, false), kStore) << "it is not about the soft cap";
 }
 
 TEST_F(SubjectLines, SuspicionIsRaisedAndNeverLowered) {

@@ -81,6 +81,39 @@ TEST(WrappingEdits, PutValuesIntoCallsAndTakeThemOut) {
   for (const Edit& edit : edits) EXPECT_NE(source.place(edit.offset).line, 13U) << edit.replacement;
 }
 
+TEST(WrappingEdits, AddUpWhatLanesHave) {
+  const Source source(R"(inline float of_team(float x) { return x + simd_shuffle_xor(x, 1); }
+inline float of_all(float x) { return simd_max(x); }
+kernel void mine(device const float* k, device float* out, uint lane [[thread_index_in_simdgroup]]) {
+  const float part = k[lane];
+  float top = of_all(part);
+  out[0] = top * part;
+}
+)",
+                      "mine.metal");
+  const std::vector<Edit> edits = harness::wrapping_edits(source, all_lines(source));
+  EXPECT_TRUE(makes(edits, source, "out[0] = top * part", "out[0] = top * simd_sum(part)"));
+  EXPECT_TRUE(makes(edits, source, "out[0] = top * part", "out[0] = top * simd_max(part)"));
+  // No line calls it.
+  EXPECT_TRUE(makes(edits, source, "out[0] = top * part", "out[0] = top * of_team(part)"));
+  EXPECT_FALSE(makes(edits, source, "return simd_max(x)", "return simd_max(simd_max(x))"));
+}
+
+TEST(PlausibleEdits, RoundUpQuotientsAndExchangeSizes) {
+  const Source source(R"(constant int kWide = 64;
+template <int ROWS, int COLS>
+kernel void mine(device const float* k, device float* out, constant int& keys, uint lane) {
+  const int parts = keys / ROWS;
+  out[lane] = k[lane * ROWS + parts];
+}
+)",
+                      "mine.metal");
+  const std::vector<Edit> edits = harness::plausible_edits(source, all_lines(source));
+  EXPECT_TRUE(makes(edits, source, "keys / ROWS", "((keys + ROWS - 1) / ROWS)"));
+  EXPECT_TRUE(makes(edits, source, "k[lane * ROWS", "k[lane * COLS"));
+  EXPECT_TRUE(makes(edits, source, "k[lane * ROWS", "k[lane * kWide"));
+}
+
 TEST(WrappingEdits, AreOfSuspectLinesOnly) {
   const Source& source = ring_kernel();
   LineSuspicion one;

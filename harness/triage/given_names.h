@@ -1,0 +1,24 @@
+// What a launch gives to the names of a kernel: they are the author's, and only the description of the launch says what they mean.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/mutate/source.h"
+#include "kernels/variant.h"
+
+namespace assay::harness {
+
+struct GivenName {
+  std::string name;                            // of an argument, a field of one, or a function constant, as the source has it
+  const kernels::Expression* given = nullptr;  // in numbers and tensors of the case
+  std::optional<std::size_t> element = {};     // of a vector or an array; empty: all of it
+};
+
+// Of all dispatches, refers to `variant`. A function constant that the launch gives by its index has the name that `source` gives it. Empty
+// if the variant describes no launch.
+[[nodiscard]] std::vector<GivenName> given_names(const kernels::Variant& variant, const Source& source);
+
+}  // namespace assay::harness
