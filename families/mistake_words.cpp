@@ -41,6 +41,9 @@ constexpr SubjectName kOfNewest[] = {{"lk", "last key"}, {"offset", "offset"}, {
 constexpr SubjectName kOfOldest[] = {{"window", "window"}, {"ring_start", "first key"}};
 constexpr SubjectName kOfChunk[] = {{"blocks", "part"}, {"lk", "chunk"}};
 constexpr SubjectName kOfWorkgroup[] = {{"blocks", "workgroup"}};
+constexpr SubjectName kOfSimdgroup[] = {{"simdgroups_per_threadgroup", "simdgroup"}, {"nsg", "simdgroup"}};
+// The half of a byte of codes, and where it is.
+constexpr std::string_view kOfNibbles[] = {"15", "0xF", "0xf", "0x0F", "0x0f"};
 constexpr std::string_view kExponentials[] = {"exp2", "exp"};
 constexpr std::string_view kTangents[] = {"tanh"};
 
@@ -56,6 +59,8 @@ constexpr MistakeSubject kSubjects[] = {
     {.kind = mistake::kOldest, .names = kOfOldest, .calls = {}, .limits_loops = true, .chooses_rows = true},
     {.kind = mistake::kChunk, .names = kOfChunk, .calls = {}, .limits_loops = true},
     {.kind = mistake::kWorkgroup, .names = kOfWorkgroup, .calls = {}, .limits_loops = true},
+    {.kind = mistake::kSimdgroup, .names = kOfSimdgroup, .calls = {}, .limits_loops = true},
+    {.kind = mistake::kNibbles, .names = {}, .calls = {}, .chooses_rows = true, .marks = kOfNibbles},
     {.kind = mistake::kRescale, .names = {}, .calls = kExponentials},
 };
 

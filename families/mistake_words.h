@@ -31,7 +31,9 @@ struct MistakeSubject {
   std::span<const SubjectName> names;       // the more telling ones first
   std::span<const std::string_view> calls;  // functions of Metal: where the kernel uses none of the names, or as well
   bool limits_loops = false;                // heads of loops are more telling than other lines
-  bool chooses_rows = false;  // a wrong row, key or head is taken: lines that compute which one tell more than those that read
+  // A wrong row, key, head or half of a byte is taken: lines that compute which one tell more than those that read.
+  bool chooses_rows = false;
+  std::span<const std::string_view> marks = {};  // numbers and other words by which a line is known that does what is wrong
 };
 
 // nullptr if the class is about nothing that has a name.

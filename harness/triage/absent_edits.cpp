@@ -109,7 +109,7 @@ class AbsentEdits : public EditMaker {
       const TokenRange inside = {i + 1, tokens_[i].match};
       bool is_integer = !inside.is_empty() && !names_pointer(expression, inside);
       for (std::size_t at = inside.first; at < inside.last; ++at) is_integer = is_integer && !is_float(expression, at);
-      if (is_integer) replace("unused", {i, inside.last + 1}, unused.text);
+      if (is_integer) replace("given", {i, inside.last + 1}, unused.text);
     }
   }
 
@@ -138,8 +138,8 @@ class AbsentEdits : public EditMaker {
         for (const Unused& number : all) {
           if (flag.text == number.text || !is_integer_type(number.type)) continue;
           for (const std::string& length : lengths) {
-            replace("unused", name, fmt::format("({} - ({} ? {} - {} : 0))", text_of(name), flag.text, number.text, length));
-            replace("unused", name, fmt::format("({} + ({} ? {} - {} : 0))", text_of(name), flag.text, length, number.text));
+            replace("flagged", name, fmt::format("({} - ({} ? {} - {} : 0))", text_of(name), flag.text, number.text, length));
+            replace("flagged", name, fmt::format("({} + ({} ? {} - {} : 0))", text_of(name), flag.text, length, number.text));
           }
         }
       }

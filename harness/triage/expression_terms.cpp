@@ -169,11 +169,15 @@ StructMembers members_of(const SourcePiece& piece) {
   StructMembers read;
   const std::vector<SourceToken>& tokens = piece.tokens;
   for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
-    if (!tokens[i].is("struct") || !tokens[i + 1].is_identifier() || !tokens[i + 2].is("{")) continue;
+    // `struct Shape {`, or `typedef struct {`, whose name is behind it.
+    const std::size_t open = tokens[i + 1].is("{") ? i + 1 : i + 2;
+    if (!tokens[i].is("struct") || !tokens[open].is("{") || tokens[open].match <= open) continue;
+    const std::size_t name = open == i + 1 ? tokens[open].match + 1 : i + 1;
+    if (name >= tokens.size() || !tokens[name].is_identifier()) continue;
     std::vector<StructMembers::Member> members;
-    read_members(tokens, i + 2, members);
+    read_members(tokens, open, members);
     read.all.insert(read.all.end(), members.begin(), members.end());
-    read.structs.emplace_back(tokens[i + 1].text, std::move(members));
+    read.structs.emplace_back(tokens[name].text, std::move(members));
   }
   return read;
 }

@@ -45,4 +45,16 @@ std::vector<GivenName> given_names(const kernels::Variant& variant, const Source
   return names;
 }
 
+std::vector<std::pair<std::string, std::string>> names_with_attributes(const Source& source) {
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const SourcePiece& piece : source.pieces()) {
+    const std::vector<SourceToken>& tokens = piece.tokens;
+    for (std::size_t i = 0; i + 4 < tokens.size(); ++i) {
+      if (tokens[i].is_identifier() && tokens[i + 1].is("[") && tokens[i + 2].is("[") && tokens[i + 4].is("]"))
+        names.emplace_back(tokens[i].text, tokens[i + 3].text);
+    }
+  }
+  return names;
+}
+
 }  // namespace assay::harness

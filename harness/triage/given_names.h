@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/mutate/source.h"
@@ -20,5 +21,8 @@ struct GivenName {
 // Of all dispatches, refers to `variant`. A function constant that the launch gives by its index has the name that `source` gives it. Empty
 // if the variant describes no launch.
 [[nodiscard]] std::vector<GivenName> given_names(const kernels::Variant& variant, const Source& source);
+
+// What arguments get that no launch gives, by their attributes: {"nsg", "simdgroups_per_threadgroup"}.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> names_with_attributes(const Source& source);
 
 }  // namespace assay::harness

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,6 +59,7 @@ class PlausibleEdits : public EditMaker {
     }
     insert_statements();
     swap_statements();
+    keep_old_values();
     edit_types();
     return std::move(edits_);
   }
@@ -105,6 +107,12 @@ class PlausibleEdits : public EditMaker {
       order_by(others, [&](std::string_view other) { return -likeness(tokens_[i].text, other); });
       others.resize(std::min(others.size(), most));
       for (const std::string_view other : others) replace("other_name", {i, i + 1}, std::string(other));
+      // `position + 1` for `length`: the number of one thing is one more than the index of the last.
+      constexpr std::size_t nearest = 4;
+      if (compares && is_integer_type(type) && !is_member(i)) {
+        for (const std::string_view other : std::span(others).first(std::min(nearest, others.size())))
+          replace("other_near", {i, i + 1}, fmt::format("({} + 1)", other));
+      }
       if ((compares || is_within_index(expression, i)) && is_integer_type(type)) edit_near(i);
     }
   }
@@ -248,6 +256,40 @@ class PlausibleEdits : public EditMaker {
       const TokenRange other = whole_statements_[i + 1];
       if (one.last != other.first || (!is_suspect(one) && !is_suspect(other))) continue;
       replace("swapped_statements", {one.first, other.last}, fmt::format("{} {}", text_of(other), text_of(one)));
+    }
+  }
+
+  // The statement without a body that begins there, with its semicolon; empty if there is none.
+  [[nodiscard]] TokenRange simple_statement(std::size_t first) const {
+    for (std::size_t i = first; i < tokens_.size();) {
+      if (tokens_[i].is(";")) return i == first ? TokenRange{} : TokenRange{first, i + 1};
+      if (tokens_[i].is("{") || tokens_[i].is("}") || tokens_[i].is("for") || tokens_[i].is("return")) return {};
+      i = tokens_[i].match > i ? tokens_[i].match + 1 : i + 1;
+    }
+    return {};
+  }
+
+  // A running value that is assigned before what is computed from the old one: `top = max(top, x); const float f = exp(top - top);`.
+  void keep_old_values() {
+    constexpr std::size_t most = 4;
+    for (const TokenRange& whole : whole_statements_) {
+      std::size_t sign = whole.first;
+      while (sign < whole.last && !tokens_[sign].is("=")) ++sign;
+      if (sign >= whole.last || !tokens_[whole.first].is_identifier() || !is_suspect(whole)) continue;
+      const std::string_view value = text_of({whole.first, sign});
+      if (text_of({sign, whole.last}).find(value) == std::string_view::npos) continue;
+      TokenRange next = simple_statement(whole.last);
+      for (std::size_t count = 0; count < most && !next.is_empty(); ++count, next = simple_statement(next.last)) {
+        const std::string_view between = text_of({whole.first, next.last});
+        std::string text(text_of(next));
+        const bool is_new = tokens_[next.first + 1].is_identifier() || tokens_[next.first].is("const");
+        if (count == 0 && is_new) replace("old_value", {whole.first, next.last}, fmt::format("{} {}", text, text_of(whole)));
+        const std::size_t at = text.find(value, text.find('='));
+        if (at == std::string::npos) continue;
+        text.replace(at, value.size(), "old_value");
+        const std::string_view before = between.substr(0, between.size() - text_of(next).size());
+        replace("old_value", {whole.first, next.last}, fmt::format("const float old_value = {}; {}{}", value, before, text));
+      }
     }
   }
 

@@ -131,14 +131,26 @@ std::string tensor_of(const kernels::Variant& variant, std::string_view argument
   return std::string(bound == variant.bind.end() ? argument : std::string_view(bound->first));
 }
 
-std::optional<RepairedThing> thing_of_arrays(const kernels::Variant& variant, const Slices& slices,
+// Whether the name is an array of each thread's own: `float acc[4];`.
+bool is_local_array(const Source& source, std::string_view name) {
+  for (const SourcePiece& piece : source.pieces()) {
+    const std::vector<SourceToken>& tokens = piece.tokens;
+    for (std::size_t i = 1; i + 2 < tokens.size(); ++i) {
+      const bool has_type = tokens[i - 1].is_identifier() || tokens[i - 1].is_angle;
+      if (tokens[i].is(name) && has_type && !tokens[i - 1].is("return") && tokens[i + 1].is("[") && !tokens[i + 2].is("[")) return true;
+    }
+  }
+  return false;
+}
+
+std::optional<RepairedThing> thing_of_arrays(const kernels::Variant& variant, const Source& source, const Slices& slices,
                                              const std::set<std::string_view>& arrays) {
   std::vector<std::string> tensors;
   bool is_shared = false;
   for (const std::string_view name : arrays) {
     if (slices.is_threadgroup(name)) {
       is_shared = true;
-    } else {
+    } else if (!is_local_array(source, name)) {
       tensors.push_back(tensor_of(variant, name));
     }
   }
@@ -232,7 +244,7 @@ std::optional<RepairedThing> thing_of_places(const kernels::Variant& variant, co
     behind.merge(decided.arrays);
     limits_loop = limits_loop || decided.limits_loop;
   }
-  if (std::optional<RepairedThing> thing = thing_of_arrays(variant, slices, here)) {
+  if (std::optional<RepairedThing> thing = thing_of_arrays(variant, source, slices, here)) {
     // The norm of a block is chosen by a sum; what an index is multiplied by is the distance of rows.
     if (thing->kind == mistake::kNorm && change.is_factor) thing->kind = mistake::kStride;
     return thing;
@@ -240,7 +252,7 @@ std::optional<RepairedThing> thing_of_places(const kernels::Variant& variant, co
   if (std::ranges::any_of(change.lines, [&](std::uint32_t line) { return heads_butterflies(source, slices, line); }))
     return RepairedThing{mistake::kTransform, "the repair changes which butterflies a transform has"};
   if (limits_loop) return thing_of_limits(given_names(variant, source), change);
-  std::optional<RepairedThing> thing = thing_of_arrays(variant, slices, behind);
+  std::optional<RepairedThing> thing = thing_of_arrays(variant, source, slices, behind);
   if (thing) thing->is_vague = true;
   return thing;
 }

@@ -91,9 +91,10 @@ double unlikeliness(std::string_view op, LineSuspicion::Fault fault, Words likel
   const bool is_name = op == "other_name" || op == "near_number" || op == "renamed";
   constexpr double last = 4;
   if (op == "more_statement") return last;
-  if (op == "other_function" || op == "unused" || op == "rounded_up") return 0;
+  if (op == "other_function" || op == "unused" || op == "rounded_up" || op == "flagged" || op == "given") return 0;
   if (op == "more_logarithm" || op == "other_type" || op == "other_quotient" || op == "other_order" || op == "summed" ||
-      op.starts_with("moved_") || op == "swapped_statements" || op == "wrapped" || op == "unwrapped")
+      op == "old_value" || op == "other_near" || op.starts_with("moved_") || op == "swapped_statements" || op == "wrapped" ||
+      op == "unwrapped")
     return second;
   if (fault == Fault::limit) {
     // The first of them go wrong most often.
@@ -115,6 +116,9 @@ bool is_made_for(std::string_view op, std::string_view kind) {
   if (op == "more_logarithm") return kind == kUnnormalised || kind == kUnknown || kind == kRescale || kind == kScale;
   if (op == "more_bound") return is_among(kind, std::array{kMask, kNewest, kWindow, kSinks, kUnknown});
   if (op == "other_quotient") return is_among(kind, std::array{kHead, kRing, kStride, kLayout, kNotWritten, kUninitialised});
+  // What arguments are for that no line uses.
+  if (op == "flagged" || op == "given") return true;
+  if (op == "old_value") return is_among(kind, std::array{kRescale, kUnnormalised, kUnknown, kMaximum});
   if (op == "rounded_up")
     return is_among(kind, std::array{kNewest, kChunk, kNotWritten, kUninitialised, kWorkgroup, kCoordinates, kUnknown});
   if (op == "other_order") return is_among(kind, std::array{kHead, kStride, kLayout});
@@ -207,7 +211,7 @@ std::vector<Edit> edits_to_try(const Source& source, const EditSearch& search) {
 
 // What is missing where this was added, or was wrong where it was replaced; empty where other mistakes have the same repair.
 std::string_view kind_of(const Edit& edit) {
-  if (edit.op == "more_rescaling") return mistake::kRescale;
+  if (edit.op == "more_rescaling" || edit.op == "old_value") return mistake::kRescale;
   if (edit.op == "more_statement" && (edit.replacement.find("*=") != std::string::npos || edit.replacement.find("/=") != std::string::npos))
     return mistake::kRescale;
   if (edit.op == "more_factor" || edit.op == "other_function") return mistake::kScale;

@@ -38,6 +38,8 @@ Weights weights_of(const families::MistakeSubject& subject, std::string_view say
       constexpr double next = 0.7;
       if (weights.emplace(name.name, Weight{weight, is_named && name.is_taken}).second) weight *= next;
     }
+    constexpr double unnamed = 0.6;
+    if (!weights.empty()) weight *= unnamed;
   }
   return weights;
 }
@@ -64,6 +66,7 @@ Meanings meanings_of(const kernels::Variant& variant, const Source& source, cons
   for (const auto& [name, own] : variant.bind) add(meanings, own, weight_of(weights, {name}), name);
   for (const GivenName& one : given_names(variant, source))
     add(meanings, one.name, weight_of(weights, one.given->names()), one.given->source(), one.element);
+  for (const auto& [name, attribute] : names_with_attributes(source)) add(meanings, name, weight_of(weights, {attribute}), attribute);
   return meanings;
 }
 
@@ -130,7 +133,9 @@ std::map<std::uint32_t, SubjectLine> subject_lines(const kernels::Variant& varia
     for (std::size_t i = 0; i < piece.tokens.size(); ++i) {
       const SourceToken& token = piece.tokens[i];
       const std::uint32_t line = source.place(token.offset).line;
-      if (!token.is_identifier() || slices.is_global(line)) continue;
+      if (slices.is_global(line)) continue;
+      if (std::ranges::find(subject->marks, token.text) != subject->marks.end()) put(line, {1.0, std::string(token.text), {}});
+      if (!token.is_identifier()) continue;
       if (const Meaning* meaning = meaning_at(meanings, piece.tokens, i); meaning != nullptr) {
         constexpr double computes = 0.7;
         const bool is_second = meaning->weight.is_taken && computes_on(piece.tokens, i);

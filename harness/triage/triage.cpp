@@ -187,7 +187,15 @@ void classify_by_landmark(const Focus& focus, std::span<const Case> failing, std
   const bool is_arbitrary =
       std::holds_alternative<decided::BestFit>(classification.decided) && std::ranges::any_of(classification.fits, is_fitted);
   if (!is_arbitrary && classification.kind != mistake::kUnknown) return;
-  if (const std::optional<CommonFeature> common = common_feature(failing, passed); !is_arbitrary && common && !common->kind.empty()) return;
+  // What only they have is said later.
+  if (const std::optional<CommonFeature> common = common_feature(failing, passed); common && !common->kind.empty()) {
+    if (!is_arbitrary) return;
+    classification.kind = common->kind;
+    classification.says = common->says;
+    classification.decided = decided::Common{};
+    classification.goodness = 0;
+    return;
+  }
   classification.kind = focus.kind;
   classification.says = says_first_wrong(focus.landmark);
   classification.goodness = 0;

@@ -118,6 +118,24 @@ TEST_F(SubjectLines, AVariableOfOneLetterIsNoNameOfTheLaunch) {
   EXPECT_TRUE(!lines.contains(kUse) || lines.at(kUse).name == "share");
 }
 
+TEST_F(SubjectLines, NumbersAndAttributesTellTooWhatALineDoes) {
+  const harness::Source source(
+      R"(kernel void f(device const uchar* codes, device float* out, uint lane, uint teams [[simdgroups_per_threadgroup]]) {
+  const uchar code = codes[lane / 2];
+  const int low = code & 0xF;
+  for (uint other = 1; other < teams; other *= 2) out[lane] += float(low);
+}
+)",
+      "k.metal");
+  const auto most_suspect = [&](std::string_view kind) {
+    harness::Classification mistake;
+    mistake.kind = kind;
+    return harness::most_suspect(harness::subject_lines(variant_, source, harness::Slices(source, {}), mistake), {}, false);
+  };
+  EXPECT_EQ(most_suspect(harness::mistake::kNibbles), 3U);
+  EXPECT_EQ(most_suspect(harness::mistake::kSimdgroup), 4U);
+}
+
 TEST_F(SubjectLines, AClassWithoutASubjectHasNone) {
   EXPECT_THAT(lines_of(harness::mistake::kHalf), IsEmpty());
   EXPECT_THAT(lines_of(harness::mistake::kSinks), IsEmpty()) << "the kernel has no sinks";

@@ -114,6 +114,27 @@ kernel void mine(device const float* k, device float* out, constant int& keys, u
   EXPECT_TRUE(makes(edits, source, "k[lane * ROWS", "k[lane * kWide"));
 }
 
+TEST(PlausibleEdits, KeepWhatARunningValueWas) {
+  const Source source(R"(typedef struct { int past; float top[2]; } State;
+kernel void mine(device float* out, constant State& state, float x, int length, int position) {
+  float top = state.top[0];
+  top = max(top, x);
+  const float old = top;
+  const float shrink = exp(top - top);
+  const int from = max(0, length - state.past);
+  out[from] = old * shrink;
+}
+)",
+                      "mine.metal");
+  const std::vector<Edit> edits = harness::plausible_edits(source, all_lines(source));
+  EXPECT_TRUE(makes(edits, source, "top = max(top, x);\n  const float old = top;", "const float old = top; top = max(top, x);"));
+  EXPECT_TRUE(makes(edits, source, "top = max(top, x);\n  const float old = top;\n  const float shrink = exp(top",
+                    "const float old_value = top; top = max(top, x);\n  const float old = top;\n  const float shrink = exp(old_value"));
+  EXPECT_TRUE(makes(edits, source, "max(0, length -", "max(0, (position + 1) -"));
+  // The members of a struct whose name is behind it.
+  EXPECT_TRUE(makes(edits, source, "length - state.past", "length - (state.past + 1)"));
+}
+
 TEST(WrappingEdits, AreOfSuspectLinesOnly) {
   const Source& source = ring_kernel();
   LineSuspicion one;
