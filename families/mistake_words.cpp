@@ -42,7 +42,7 @@ constexpr SubjectName kOfOldest[] = {{"window", "window"}, {"ring_start", "first
 constexpr SubjectName kOfChunk[] = {{"blocks", "part"}, {"lk", "chunk"}};
 constexpr SubjectName kOfWorkgroup[] = {{"blocks", "workgroup"}};
 constexpr SubjectName kOfSimdgroup[] = {{"simdgroups_per_threadgroup", "simdgroup"}, {"nsg", "simdgroup"}};
-// The half of a byte of codes, and where it is.
+// Masks of half a byte.
 constexpr std::string_view kOfNibbles[] = {"15", "0xF", "0xf", "0x0F", "0x0f"};
 constexpr std::string_view kExponentials[] = {"exp2", "exp"};
 constexpr std::string_view kTangents[] = {"tanh"};

@@ -314,7 +314,8 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
   clearest_first(left);
   std::vector<Finding> findings;
   std::vector<std::vector<Case>> cases;  // by finding
-  while (!left.empty() && findings.size() < options.most_findings) {
+  // Findings that become one still took their time.
+  for (std::size_t round = 0; !left.empty() && round < options.most_findings; ++round) {
     Finding finding;
     finding.given = left.front();
     Minimised minimised = minimise(laboratory, finding.given, options.minimise_budget);
@@ -339,7 +340,7 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
     std::string repaired;
     if (omission == nullptr) {
       // The first finding is most of the failing cases, and often the cause of the others.
-      const auto budget = options.repair_budget / static_cast<double>(findings.size() + 1);
+      const auto budget = options.repair_budget / static_cast<double>(round + 1);
       repaired = find_lines(laboratory, finding, nearby, left, options, evidence, budget);
     }
     for (Suspect& suspect : finding.suspects) add_context(suspect);
