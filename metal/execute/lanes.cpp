@@ -213,13 +213,9 @@ void Threadgroup::prepare_groups(const Launch& launch) {
   const auto threads = static_cast<std::uint32_t>(launch.threads.count());
   active_groups_ = (threads + abi::kLanes - 1) / abi::kLanes;
   while (groups_.size() < active_groups_) {
-    const std::size_t number = groups_.size();
     lanes_.push_back(std::make_unique<std::array<Lane, abi::kLanes>>());
     for (std::uint32_t index = 0; index < abi::kLanes; ++index) {
-      Lane& lane = (*lanes_.back())[index];
-      lane.index = index;
-      lane.stack_bottom = stacks_.bottom(number * abi::kLanes + index);
-      lane.stack_top = stacks_.top(number * abi::kLanes + index);
+      (*lanes_.back())[index].index = index;
     }
     SimdGroup group;
     group.threadgroup = this;
@@ -254,6 +250,9 @@ void Threadgroup::prepare(const Launch& launch) {
     for_each_lane(groups_[number], groups_[number].existing, [&](Lane& lane) {
       prepare_lane(lane, launch, static_cast<std::uint32_t>(number * abi::kLanes) + lane.index);
       if (lane.flow.context == nullptr) {
+        // Only here, because a kernel that runs as vectors needs no stack for each lane.
+        lane.stack_bottom = stacks_.bottom(number * abi::kLanes + lane.index);
+        lane.stack_top = stacks_.top(number * abi::kLanes + lane.index);
         prepare_flow(lane.flow, &lane, lane.stack_top, static_cast<std::size_t>(lane.stack_top - lane.stack_bottom), lane_main);
       }
     });
