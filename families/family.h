@@ -71,7 +71,8 @@ struct Axis {
   std::int64_t initial;         // the value if a name omits the axis
   std::string_view brief = {};  // a second, short name for predicates; may be empty
 
-  // Whether the axis only says how a host splits the work: neither inputs nor expectation depend on it.
+  // Whether the axis only says how a host splits the work: inputs and expected values do not depend on it. Bounds may, because merges
+  // round.
   bool is_launch_choice = false;
   // Whether a kernel may be made for some of the values only. For a lone file, these are found by trying.
   bool is_capability = false;
