@@ -31,6 +31,8 @@ struct LandmarkElement {
 struct LandmarkFactor {
   double value = 1;
   std::string name;  // "the scale"
+  // Of a fault: a step of the formula is left out, so the values are those that go into it, and right as such.
+  bool is_missing = false;
 };
 
 struct Landmark {

@@ -51,7 +51,7 @@ std::vector<double> likely_factors(const Model& model) {
 }
 
 void add_visibility(Table& table) {
-  table.add(mistake::kWindow, "the causal mask hides one key too many: query i does not see its own position", &Change::offset, -1);
+  table.add(mistake::kNewest, "the causal mask hides one key too many: query i does not see its own position", &Change::offset, -1);
   table.add(mistake::kWindow, "the causal mask hides one key too few: query i sees the next position", &Change::offset, 1);
   table.add(mistake::kWindow, "the window is one key too short", &Change::window, -1);
   table.add(mistake::kWindow, "the window is one key too long", &Change::window, 1);

@@ -124,7 +124,7 @@ class Builder {
   [[nodiscard]] std::vector<LandmarkFactor> faults_of_scores() const {
     const double scale = shape_.scale;
     const double root = std::sqrt(static_cast<double>(shape_.head_dim));
-    std::vector<LandmarkFactor> faults = {{1 / scale, "1 / scale: the scale is missing"},
+    std::vector<LandmarkFactor> faults = {{1 / scale, "1 / scale: the scale is missing", true},
                                           {scale, "the scale, twice"},
                                           {std::numbers::ln2, "ln(2)"},
                                           {root, "the root of the head size"},
@@ -135,7 +135,7 @@ class Builder {
     faults.push_back({std::numbers::log2e * std::numbers::log2e, "log2(e), twice"});
     if (shape_.softcap != 0) {
       faults.push_back({shape_.softcap, "the cap"});
-      faults.push_back({1 / shape_.softcap, "1 / cap: the cap is missing"});
+      faults.push_back({1 / shape_.softcap, "1 / cap: the cap is missing", true});
     }
     return faults;
   }

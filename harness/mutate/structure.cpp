@@ -171,6 +171,9 @@ class PieceReader {
       if (!variable.type.empty()) variable.type += ' ';
       variable.type += at(i).text;
     }
+    const bool is_pointer = variable.type.find('*') != std::string::npos;
+    for (std::size_t i = type.first; i < type.last; ++i)
+      variable.is_fixed = variable.is_fixed || variable.is_constant || (at(i).is("const") && !is_pointer);
     variables_.push_back(std::move(variable));
   }
 

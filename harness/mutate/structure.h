@@ -24,6 +24,7 @@ struct Variable {
   std::string_view name;
   std::string type;          // without address space, const and attributes: "uint", "float4", "half *"
   bool is_constant = false;  // declared constexpr
+  bool is_fixed = false;     // no statement may assign to it: declared const, and no pointer
 };
 
 // A range of tokens that computes a value.

@@ -78,7 +78,9 @@ Focus focus_on(Laboratory& laboratory, std::span<const Observation> failing) {
   order_by(findings, [](const Found& found) { return -knowledge(found.finding); });
   const std::map<std::uint32_t, LikeUnused> unused = lines_like_unused(source);
   for (const auto& [found, observation] : findings) {
-    const Slices slices(source, found.executed);
+    const PreparedVariant* prepared = laboratory.prepared(observation->test_case);
+    const Slices slices(source, found.executed,
+                        prepared == nullptr ? KnownConstants() : known_constants(*prepared, observation->test_case, source));
     LineSuspicion suspicion = suspicion_of(slices, {.wrong = found.line,
                                                     .also_wrong = found.also_wrong,
                                                     .right = found.right,
@@ -104,6 +106,7 @@ Focus focus_on(Laboratory& laboratory, std::span<const Observation> failing) {
     if (!is_first) continue;
     focus.suspicion.fault = suspicion.fault;
     focus.is_sure = found.is_sure;
+    focus.is_left_out = found.is_left_out;
     if (!found.is_missing && !found.is_place) {
       focus.landmark = found.landmark;
       focus.kind = found.kind();

@@ -21,6 +21,7 @@ struct Focus {
   bool is_sure = false;  // whether what is said of the suspect is certain, though its line may depend on the wrong one
   // The first landmark that is computed wrongly, and the class of such mistakes; empty where values are missing or read elsewhere.
   std::string_view landmark = {}, kind = {};
+  bool is_left_out = false;  // LandmarkFinding::is_left_out
 };
 
 // "the sum of weights is the first value that no line holds as a right kernel does"

@@ -29,6 +29,7 @@ bool LandmarkFactors::describe_factor(std::size_t wrong, LandmarkFinding& findin
       }
       if (!fits || elements < 2) continue;
       take_factor(finding, place);
+      finding.is_left_out = fault.is_missing;
       finding.sentence = fmt::format("the {} here are {:.6g} times what they should be ({}){}", plural(landmark), fault.value, fault.name,
                                      right_before(wrong));
       return true;

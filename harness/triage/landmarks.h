@@ -30,6 +30,7 @@ struct LandmarkFinding {
   std::string_view mistake;              // Landmark::mistake
   std::size_t first_wrong = 0, all = 0;  // the first landmark that the kernel must reach and does not, and how many there are
   bool has_factor = false;               // a factor explains all wrong values of the line
+  bool is_left_out = false;              // of a factor: families::LandmarkFactor::is_missing
   bool is_start = false;                 // a maximum has the same wrong value whatever the scores are: the one with which it started
   // Whether values are missing rather than wrong: conditions around the line decide, not what it computes.
   bool is_missing = false;

@@ -51,6 +51,7 @@ class PlausibleEdits : public EditMaker {
       move_factors(expression);
       move_parentheses(expression);
       edit_sizes(expression);
+      edit_weights(expression);
       edit_factors(expression, terms_[i]);
       edit_indices(expression, terms_[i]);
       edit_sums(expression);
@@ -86,12 +87,14 @@ class PlausibleEdits : public EditMaker {
         for (const auto& [name, of] : members_.all) {
           if (!type.empty() && of == type && name != tokens_[i].text) others.push_back(name);
         }
+        if (!type.empty()) edit_from_member(expression, i);
       } else if (const Variable* variable = find_variable(expression, tokens_[i].text); variable != nullptr) {
         type = plain(variable->type);
         for (auto other = expression.variables.rbegin(); other != expression.variables.rend(); ++other) {
           if (other->name != variable->name && is_alike(*other, *variable) && is_array(other->name) == is_array(variable->name))
             others.push_back(other->name);
         }
+        edit_to_members(expression, i, type);
       }
       if (sizes_.contains(tokens_[i].text) && others.empty() && !is_member(i)) {
         for (const std::string_view size : sizes_) {
@@ -115,6 +118,45 @@ class PlausibleEdits : public EditMaker {
       }
       if ((compares || is_within_index(expression, i)) && is_integer_type(type)) edit_near(i);
     }
+  }
+
+  // A number of the same name in a struct: `at.head` for `kv_head`.
+  void edit_to_members(const Expression& expression, std::size_t i, std::string_view type) {
+    constexpr std::size_t least = 3, most = 3;
+    std::vector<std::string> members;
+    for (const Variable& variable : expression.variables) {
+      if (variable.type.find('*') != std::string::npos || is_array(variable.name)) continue;
+      for (const auto& [name, of] : members_.of_struct(plain(variable.type))) {
+        const bool is_number = of == type || (is_integer_type(of) && is_integer_type(type));
+        if (is_number && !is_array(name) && common_end(name, tokens_[i].text) >= least)
+          members.push_back(fmt::format("{}.{}", variable.name, name));
+      }
+    }
+    order_by(members, [&](const std::string& member) { return -likeness(tokens_[i].text, own_name(member)); });
+    members.resize(std::min(members.size(), most));
+    for (std::string& member : members) replace("other_name", {i, i + 1}, std::move(member));
+  }
+
+  // `kv_head` for `at.head`.
+  void edit_from_member(const Expression& expression, std::size_t i) {
+    constexpr std::size_t least = 3, most = 3;
+    if (i < 2 || !tokens_[i - 2].is_identifier() || is_member(i - 2)) return;
+    const std::string_view type = members_.type_of(tokens_[i].text);
+    std::vector<std::string_view> names;
+    for (const Variable& variable : expression.variables) {
+      const bool is_number = plain(variable.type) == type || (is_integer_type(plain(variable.type)) && is_integer_type(type));
+      if (is_number && !is_array(variable.name) && common_end(variable.name, tokens_[i].text) >= least) names.push_back(variable.name);
+    }
+    order_by(names, [&](std::string_view name) { return -likeness(tokens_[i].text, name); });
+    names.resize(std::min(names.size(), most));
+    for (const std::string_view name : names) replace("other_name", {i - 2, i + 1}, std::string(name));
+  }
+
+  // The number of letters that both names have at their ends.
+  static std::size_t common_end(std::string_view one, std::string_view other) {
+    std::size_t same = 0;
+    while (same < std::min(one.size(), other.size()) && one[one.size() - 1 - same] == other[other.size() - 1 - same]) ++same;
+    return same;
   }
 
   // Such as a size of blocks where the last block has less.
@@ -154,12 +196,10 @@ class PlausibleEdits : public EditMaker {
     if (expression.is_fixed) return;
     for (std::size_t i = expression.range.first + 1; i + 1 < expression.range.last; ++i) {
       if (!tokens_[i].is("/") && !tokens_[i].is("%")) continue;
-      std::size_t last = i + 2;
-      if (tokens_[i + 1].is("(")) last = tokens_[i + 1].match + 1;
-      while (last + 1 < expression.range.last && (tokens_[last].is(".") || tokens_[last].is("->"))) last += 2;
+      const std::size_t last = operand_end(i + 1, expression.range.last);
       // A division of fractions has no remainder.
       if (is_float(expression, i - 1) || is_float(expression, last - 1)) continue;
-      if (tokens_[i].is("/") && is_operand(i - 1) && is_operand(i + 1)) round_up(i, last);
+      if (tokens_[i].is("/") && is_operand(i - 1)) round_up(i, last);
       const std::string_view other = tokens_[i].is("/") ? "%" : "/";
       const std::string_view divisor = text_of({i + 1, last});
       constexpr std::size_t most = 16;
@@ -235,6 +275,21 @@ class PlausibleEdits : public EditMaker {
       if (tokens_[i + 1].is("*") && is_sum && is_simple)
         replace("moved_parenthesis", {i + 2, i + 5}, fmt::format("({})", text_of({i + 2, i + 5})));
     }
+  }
+  // One past the operand that begins there: `f(x)`, `a.b[i]`, `(x + y)`, `int(x)`.
+  [[nodiscard]] std::size_t operand_end(std::size_t i, std::size_t last) const {
+    std::size_t end = tokens_[i].match > i ? tokens_[i].match + 1 : i + 1;
+    while (end + 1 < last) {
+      const bool opens = tokens_[end].is("(") || tokens_[end].is("[");
+      if (opens && tokens_[end].match > end) {
+        end = tokens_[end].match + 1;
+      } else if (tokens_[end].is(".") || tokens_[end].is("->")) {
+        end += 2;
+      } else {
+        break;
+      }
+    }
+    return end;
   }
   [[nodiscard]] bool is_operand(std::size_t i) const {
     return tokens_[i].is_identifier() || tokens_[i].kind == metal::translate::TokenKind::number;
@@ -359,7 +414,7 @@ class PlausibleEdits : public EditMaker {
         replace("more_factor", term.range, fmt::format("{} / {}", text, number));
         if (term.is_exponent) replace("more_factor", term.range, fmt::format("{} - {}", text, number));
       }
-      for (const std::string_view logarithm : kLogarithms) replace("more_factor", term.range, fmt::format("{} * {}", text, logarithm));
+      for (const std::string_view logarithm : kLogarithms) replace("other_base", term.range, fmt::format("{} * {}", text, logarithm));
       replace("minus", term.range, fmt::format("-({})", text));
     }
   }
@@ -377,6 +432,32 @@ class PlausibleEdits : public EditMaker {
       }
     }
   }
+  // A weight that one addend of a merge lacks and the other has: `sum * old + more` for `sum * old + more * weight`.
+  void edit_weights(const Expression& expression) {
+    const TokenRange range = expression.range;
+    std::size_t value = range.first;
+    while (value < range.last && !tokens_[value].is("=")) ++value;
+    if (++value >= range.last) return;
+    std::vector<TokenRange> addends = {{value, value}};
+    std::vector<bool> is_product = {false};
+    for (std::size_t i = value; i<range.last; i = tokens_[i].match> i ? tokens_[i].match + 1 : i + 1) {
+      if (tokens_[i].is("?") || tokens_[i].is(",")) return;
+      if (tokens_[i].is("+") && i > addends.back().first) {
+        addends.push_back({i + 1, i + 1});
+        is_product.push_back(false);
+        continue;
+      }
+      if (tokens_[i].is("*")) is_product.back() = true;
+      addends.back().last = tokens_[i].match > i ? tokens_[i].match + 1 : i + 1;
+    }
+    if (std::ranges::find(is_product, true) == is_product.end()) return;
+    for (std::size_t i = 0; i < addends.size(); ++i) {
+      if (is_product[i] || addends[i].is_empty() || !is_fraction(expression, addends[i])) continue;
+      for (const std::string& number : numbers_in_scope(expression))
+        replace("more_weight", addends[i], fmt::format("{} * {}", text_of(addends[i]), number));
+    }
+  }
+
   // A factor that what has been summed up lacks.
   void edit_sums(const Expression& expression) {
     const TokenRange range = expression.range;
@@ -464,7 +545,7 @@ class PlausibleEdits : public EditMaker {
       const std::string_view text = text_of(statement);
       for (const std::string& to : numbers) {
         const Variable* variable = find_variable(*at, to);
-        if (variable == nullptr || variable->is_constant) continue;
+        if (variable == nullptr || variable->is_fixed) continue;
         for (const std::string& from : numbers) {
           if (to == from) continue;
           for (const std::string_view sign : {"=", "*=", "/="})

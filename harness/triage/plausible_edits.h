@@ -13,7 +13,9 @@ namespace assay::harness {
 //   other_name   a variable, parameter or struct member becomes another of the same type
 //   near_number  an integer variable becomes one more or one less
 //   start        the initial value of a number becomes 0, 1, the lowest float or minus infinity
-//   more_factor  an operand gets a factor or divisor: a number in scope, log2(e) or ln(2)
+//   more_weight  one addend of a sum gets a factor, as another one has
+//   more_factor  an operand gets a factor or divisor: a number in scope
+//   other_base   it gets the factor log2(e) or ln(2)
 //   more_term    an index or condition gets a term that another one of the source has
 [[nodiscard]] std::vector<Edit> plausible_edits(const Source& source, const LineSuspicion& suspicion);
 

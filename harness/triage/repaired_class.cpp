@@ -57,6 +57,11 @@ std::optional<RepairedThing> thing_of_landmarks(Laboratory& laboratory, std::spa
   return RepairedThing{focus.kind, says_first_wrong(focus.landmark)};
 }
 
+// Whether they only fail in cases in which something else enters the softmax: then that goes wrong, whichever value shows it first.
+bool is_of_softmax(const std::optional<CommonFeature>& common) {
+  return common && (common->kind == mistake::kSinks || common->kind == mistake::kSoftcap);
+}
+
 // `common`: what only cases have that the repair heals.
 std::optional<RepairedThing> thing_of(Laboratory& laboratory, std::span<const Observation> failing, const Blame& blamed,
                                       const std::optional<CommonFeature>& common) {
@@ -73,6 +78,9 @@ std::optional<RepairedThing> thing_of(Laboratory& laboratory, std::span<const Ob
     return kind == mistake::kUnnormalised || kind == mistake::kRescale || kind == mistake::kMaximum;
   };
   if (is_limit && computed && is_merged(computed->kind)) return thing;
+  // What enters the softmax in these cases only is what goes wrong there, whichever value shows it first.
+  if (has_feature && (common->kind == mistake::kSinks || common->kind == mistake::kSoftcap))
+    return RepairedThing{common->kind, common->says};
   // A wrong scale shows in all cases, not only in those with a feature.
   if (computed && !(has_feature && computed->kind == mistake::kScale)) return computed;
   if (has_feature) return RepairedThing{common->kind, common->says};
@@ -134,7 +142,9 @@ void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blam
     classification.decided = decided::BestFit{fit->goodness};
     return;
   }
-  if (!blamed.kind.empty()) {
+  if (blamed.kind == mistake::kScale && is_of_softmax(common)) {
+    take(common->kind, common->says);
+  } else if (!blamed.kind.empty()) {
     take(blamed.kind, "an edit of this kind repairs it");
   } else if (std::optional<RepairedThing> thing = thing_of(laboratory, observed, blamed, common)) {
     take(thing->kind, std::move(thing->says));

@@ -16,6 +16,7 @@
 #include "families/mistakes.h"
 #include "harness/compare/source_words.h"
 #include "harness/mutate/source.h"
+#include "harness/triage/expression_terms.h"
 #include "harness/triage/given_names.h"
 #include "harness/triage/hunks.h"
 #include "harness/triage/slices.h"
@@ -204,6 +205,20 @@ std::optional<RepairedThing> thing_of_given(const std::vector<GivenName>& names,
   return std::nullopt;
 }
 
+// Whether bytes of the source choose among the codes of a block: they are in an index of a small integer that is a member of a struct.
+bool chooses_code(const Source& source, const Hunk& hunk) {
+  for (const SourcePiece& piece : source.pieces()) {
+    const std::vector<SourceToken>& tokens = piece.tokens;
+    const StructMembers members = members_of(piece);
+    for (std::size_t i = 1; i < tokens.size(); ++i) {
+      if (!tokens[i].is("[") || tokens[i].match <= i || !tokens[i - 1].is_identifier()) continue;
+      const bool is_inside = tokens[i].offset < hunk.begin && hunk.end <= tokens[tokens[i].match].offset;
+      if (is_inside && std::ranges::find(kCodeTypes, members.type_of(tokens[i - 1].text)) != kCodeTypes.end()) return true;
+    }
+  }
+  return false;
+}
+
 // Whether a line is the head of a loop over butterflies between lanes: its step doubles or halves, and its body shuffles and subtracts.
 bool heads_butterflies(const Source& source, const Slices& slices, std::uint32_t line) {
   constexpr auto steps = std::to_array<std::string_view>({"*=", "/=", "<<=", ">>="});
@@ -267,6 +282,11 @@ std::optional<RepairedThing> repaired_thing(const kernels::Variant& variant, con
   const Source before(source, variant.source.string());
   const std::vector<GivenName> names = given_names(variant, before);
   if (std::optional<RepairedThing> thing = thing_of_unused(names, before, change)) return thing;
+  const auto chooses_codes = [](const Source& text, const std::vector<Hunk>& hunks) {
+    return !hunks.empty() && std::ranges::all_of(hunks, [&](const Hunk& hunk) { return chooses_code(text, hunk); });
+  };
+  if (chooses_codes(before, *forth) || chooses_codes(Source(repaired, variant.source.string()), *back))
+    return RepairedThing{mistake::kNibbles, "the repair changes which code of a block is read"};
   if (const auto found = find_word(change.words(), families::mistake_words())) {
     // Lanes add up all kinds of things.
     const bool is_vague = found->first == mistake::kCoordinates;

@@ -10,9 +10,9 @@
 
 namespace assay::harness {
 
-Slices::Slices(const Source& source, std::span<const std::uint32_t> executed) {
+Slices::Slices(const Source& source, std::span<const std::uint32_t> executed, const KnownConstants& constants) {
   for (const SourcePiece& piece : source.pieces()) {
-    if (!piece.is_macro) StatementReader(source, piece, *this).read();
+    if (!piece.is_macro) StatementReader(source, piece, constants, *this).read();
     for (const SourceToken& token : piece.tokens) {
       if (token.is("=")) assigning_.insert(source.place(token.offset).line);
     }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "harness/mutate/source.h"
+#include "harness/triage/known_constants.h"
 
 namespace assay::harness {
 
@@ -35,8 +36,8 @@ struct SliceCosts {
 class Slices {
  public:
   // `executed`: lines that are known to be executed. Of functions with one name, those without such a line are left out if another has
-  // one.
-  Slices(const Source& source, std::span<const std::uint32_t> executed);
+  // one. So are statements that `constants` exclude.
+  Slices(const Source& source, std::span<const std::uint32_t> executed, const KnownConstants& constants = {});
 
   // Lines on which the values of `lines` depend, with the least cost of a path to them; `lines` themselves cost 0.
   [[nodiscard]] std::map<std::uint32_t, double> behind(std::span<const std::uint32_t> lines, const SliceCosts& costs) const;

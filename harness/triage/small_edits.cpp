@@ -61,23 +61,34 @@ Words likely_operators(std::string_view kind) {
   return kLimits;  // these go wrong most often
 }
 
+// Whether the brackets from token `open` on are the head of a loop that doubles or halves its variable: of one over distances of lanes.
+bool heads_stages(const std::vector<SourceToken>& tokens, std::size_t open) {
+  constexpr std::array<std::string_view, 4> steps = {"*=", "/=", "<<=", ">>="};
+  if (open == 0 || !tokens[open].is("(") || !tokens[open - 1].is("for")) return false;
+  return std::any_of(tokens.begin() + static_cast<std::ptrdiff_t>(open), tokens.begin() + static_cast<std::ptrdiff_t>(tokens[open].match),
+                     [&](const SourceToken& token) { return is_among(token.text, steps); });
+}
+
 // Edits that are not mutants, but undo some.
 std::vector<Edit> opposite_edits(const Source& source) {
   std::vector<Edit> edits;
   for (const SourcePiece& piece : source.pieces()) {
     std::size_t behind = 0;  // an attribute, whose numbers are of no value of the kernel's
+    std::size_t stages = 0;  // the end of the head of a loop
     for (std::size_t i = 0; i < piece.tokens.size(); ++i) {
       const SourceToken& token = piece.tokens[i];
       if (token.is("[") && i + 1 < piece.tokens.size() && piece.tokens[i + 1].is("[")) behind = token.match;
       if (i < behind) continue;
+      if (heads_stages(piece.tokens, i)) stages = token.match;
       const auto replace = [&](std::string_view op, std::string text) {
         edits.push_back({op, token.offset, token.text.size(), std::move(text)});
       };
       if (token.is("/")) replace("remainder", "%");
       if (plus_one(token.text).empty()) continue;
       replace("minus_one", fmt::format("({} - 1)", token.text));
-      replace("twice", fmt::format("({} * 2)", token.text));
-      replace("twice", fmt::format("({} / 2)", token.text));
+      const std::string_view twice = i < stages ? "stage" : "twice";
+      replace(twice, fmt::format("({} * 2)", token.text));
+      replace(twice, fmt::format("({} / 2)", token.text));
     }
   }
   return edits;
@@ -89,12 +100,13 @@ double unlikeliness(std::string_view op, LineSuspicion::Fault fault, Words likel
   constexpr double second = 1, unlikely = 1.5, far_fetched = 3;
   if (is_among(op, likely) && fault != Fault::limit) return 0;
   const bool is_name = op == "other_name" || op == "near_number" || op == "renamed";
-  constexpr double last = 4;
+  constexpr double last = 4, early = 0.25;
+  if (op == "other_base") return early;
   if (op == "more_statement") return last;
-  if (op == "other_function" || op == "unused" || op == "rounded_up" || op == "flagged" || op == "given") return 0;
-  if (op == "more_logarithm" || op == "other_type" || op == "other_quotient" || op == "other_order" || op == "summed" ||
-      op == "old_value" || op == "other_near" || op.starts_with("moved_") || op == "swapped_statements" || op == "wrapped" ||
-      op == "unwrapped")
+  if (op == "stage" || op == "other_function" || op == "unused" || op == "rounded_up" || op == "flagged" || op == "given") return 0;
+  if (op == "more_weight" || op == "more_logarithm" || op == "other_type" || op == "other_quotient" || op == "other_order" ||
+      op == "summed" || op == "old_value" || op == "other_near" || op.starts_with("moved_") || op == "swapped_statements" ||
+      op == "wrapped" || op == "unwrapped")
     return second;
   if (fault == Fault::limit) {
     // The first of them go wrong most often.
@@ -119,6 +131,9 @@ bool is_made_for(std::string_view op, std::string_view kind) {
   // What arguments are for that no line uses.
   if (op == "flagged" || op == "given") return true;
   if (op == "old_value") return is_among(kind, std::array{kRescale, kUnnormalised, kUnknown, kMaximum});
+  if (op == "more_weight") return is_among(kind, std::array{kRescale, kUnnormalised, kWorkgroup, kSimdgroup, kUnknown});
+  // The first or the last stage of a sum over lanes, or of a merge, is missing.
+  if (op == "stage") return is_among(kind, std::array{kSimdgroup, kChunk, kCoordinates, kTransform, kUnnormalised, kUnknown});
   if (op == "rounded_up")
     return is_among(kind, std::array{kNewest, kChunk, kNotWritten, kUninitialised, kWorkgroup, kCoordinates, kUnknown});
   if (op == "other_order") return is_among(kind, std::array{kHead, kStride, kLayout});
@@ -211,10 +226,10 @@ std::vector<Edit> edits_to_try(const Source& source, const EditSearch& search) {
 
 // What is missing where this was added, or was wrong where it was replaced; empty where other mistakes have the same repair.
 std::string_view kind_of(const Edit& edit) {
-  if (edit.op == "more_rescaling" || edit.op == "old_value") return mistake::kRescale;
+  if (edit.op == "more_rescaling" || edit.op == "more_weight" || edit.op == "old_value") return mistake::kRescale;
   if (edit.op == "more_statement" && (edit.replacement.find("*=") != std::string::npos || edit.replacement.find("/=") != std::string::npos))
     return mistake::kRescale;
-  if (edit.op == "more_factor" || edit.op == "other_function") return mistake::kScale;
+  if (edit.op == "more_factor" || edit.op == "other_base" || edit.op == "other_function") return mistake::kScale;
   if (edit.op == "more_logarithm") return mistake::kUnnormalised;
   if (edit.op == "other_type" && (edit.replacement == "float" || edit.replacement == "float4")) return mistake::kHalf;
   const bool is_start = edit.replacement.find("INFINITY") != std::string::npos || edit.replacement.find("FLT_MAX") != std::string::npos;

@@ -122,7 +122,9 @@ void StatementReader::read_parameters(std::size_t first, std::size_t last) {
 void StatementReader::read_block(std::size_t first, std::size_t last) {
   scopes_.emplace_back();
   const std::size_t controls = controls_.size();
+  const bool was_excluded = is_excluded_;
   for (std::size_t i = first; i < last;) i = read_statement(i, last);
+  is_excluded_ = was_excluded;
   controls_.resize(controls);
   scopes_.pop_back();
 }
@@ -134,13 +136,32 @@ bool StatementReader::jumps(std::size_t first, std::size_t last) const {
   return false;
 }
 
+bool StatementReader::always_jumps(std::size_t first, std::size_t last) const {
+  if (at(first).is("{")) return always_jumps(first + 1, std::min(at(first).match, last));
+  for (std::size_t i = first; i < last; i = end_of_statement(i) + 1) {
+    if (among(kJumps, at(i).text)) return true;
+    if (among(kHeads, at(i).text)) return false;
+  }
+  return false;
+}
+
+std::optional<bool> StatementReader::decided(std::size_t first, std::size_t last) const {
+  if (constants_.empty()) return std::nullopt;
+  return known_condition(tokens_, first, last, [&](std::string_view name) -> std::optional<std::int64_t> {
+    const bool is_hidden = std::any_of(scopes_.begin() + 1, scopes_.end(), [&](const auto& scope) { return scope.contains(name); });
+    const auto found = constants_.find(name);
+    return is_hidden || found == constants_.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
 std::size_t StatementReader::read_statement(std::size_t i, std::size_t last) {
   const SourceToken& token = at(i);
   if (token.is("{")) {
     read_block(i + 1, token.match);
     return token.match + 1;
   }
-  if (among(kHeads, token.text) && at(i + 1).is("(")) return read_controlled(i, last);
+  const bool is_constant = token.is("if") && at(i + 1).is("constexpr");
+  if (among(kHeads, token.text) && at(is_constant ? i + 2 : i + 1).is("(")) return read_controlled(i, last);
   if (token.is("else") || token.is("do")) return i + 1;
   const std::size_t end = std::min(end_of_statement(i), last);
   if (end > i) add(i, end);
@@ -149,19 +170,28 @@ std::size_t StatementReader::read_statement(std::size_t i, std::size_t last) {
 
 std::size_t StatementReader::read_controlled(std::size_t i, std::size_t last) {
   scopes_.emplace_back();
-  const std::size_t close = at(i + 1).match;
-  const std::size_t head = add(i + 2, close);
-  slices_.statements_[head].is_loop = at(i).is("for") || at(i).is("while");
-  slices_.statements_[head].first_line = source_.place(at(i).offset).line;
+  const std::size_t open = at(i + 1).is("(") ? i + 1 : i + 2;
+  const std::size_t close = at(open).match;
+  const std::size_t head = add(open + 1, close);
+  if (!is_excluded_) {
+    slices_.statements_[head].is_loop = at(i).is("for") || at(i).is("while");
+    slices_.statements_[head].first_line = source_.place(at(i).offset).line;
+  }
   const bool is_if = at(i).is("if");
+  const std::optional<bool> is_met = is_if ? decided(open + 1, close) : std::nullopt;
+  const bool was_excluded = is_excluded_;
   controls_.push_back(head);
   const std::size_t body = close + 1;
+  is_excluded_ = was_excluded || is_met == false;
   std::size_t end = read_statement(body, last);
+  const bool ends_block = is_met == true && always_jumps(body, end);
+  is_excluded_ = was_excluded || is_met == true;
   while (is_if && at(end).is("else")) end = read_statement(end + 1, last);
+  is_excluded_ = was_excluded || ends_block;
   controls_.pop_back();
   scopes_.pop_back();
   // What follows a jump depends on its condition too.
-  if (is_if && jumps(body, end)) controls_.push_back(head);
+  if (is_if && !is_met && jumps(body, end)) controls_.push_back(head);
   return end;
 }
 
@@ -266,6 +296,7 @@ void StatementReader::read_access(Statement& statement, std::size_t base, std::s
 std::size_t StatementReader::add(std::size_t first, std::size_t last) {
   const std::size_t index = slices_.statements_.size();
   slices_.statements_.emplace_back();
+  if (is_excluded_) return index;
   Statement statement;
   statement.function = function_;
   statement.controls = controls_;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -13,8 +14,8 @@ namespace assay::harness {
 
 class StatementReader {
  public:
-  StatementReader(const Source& source, const SourcePiece& piece, Slices& slices)
-      : source_(source), tokens_(piece.tokens), slices_(slices) {}
+  StatementReader(const Source& source, const SourcePiece& piece, const KnownConstants& constants, Slices& slices)
+      : source_(source), tokens_(piece.tokens), constants_(constants), slices_(slices) {}
   void read();
 
  private:
@@ -30,6 +31,9 @@ class StatementReader {
   void read_block(std::size_t first, std::size_t last);
   std::size_t read_controlled(std::size_t i, std::size_t last);
   [[nodiscard]] bool jumps(std::size_t first, std::size_t last) const;
+  [[nodiscard]] bool always_jumps(std::size_t first, std::size_t last) const;
+  // Whether a condition holds in the case; nullopt if constants do not decide.
+  [[nodiscard]] std::optional<bool> decided(std::size_t first, std::size_t last) const;
   std::size_t add(std::size_t first, std::size_t last);
   void read_uses(Statement& statement, std::size_t first, std::size_t last);
   void read_access(Statement& statement, std::size_t base, std::size_t name, std::size_t last);
@@ -42,11 +46,13 @@ class StatementReader {
 
   const Source& source_;
   const std::vector<SourceToken>& tokens_;
+  const KnownConstants& constants_;
   Slices& slices_;
   std::vector<std::map<std::string_view, std::size_t>> scopes_ = {{}};
   std::vector<std::size_t> controls_;
   std::map<std::size_t, std::size_t> aliases_;  // from a pointer to the variable in whose memory it points
   std::size_t function_ = 0;
+  bool is_excluded_ = false;  // constants exclude that the statement runs
 };
 
 }  // namespace assay::harness

@@ -2,8 +2,10 @@
 #include "harness/triage/subject_lines.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -57,15 +59,40 @@ void add(Meanings& meanings, std::string_view name, Weight weight, const std::st
   if (weight.value > 0) meanings.emplace(name, Meaning{weight, text == name ? std::string() : text, element});
 }
 
-Meanings meanings_of(const kernels::Variant& variant, const Source& source, const Weights& weights) {
+// How many words of at least four letters the sentence of a mistake and an expression of the launch share: "head" and "mask" of
+// `stride(mask, 'head')`.
+std::size_t shared_words(std::string_view says, std::string_view expression) {
+  constexpr std::size_t least = 4;
+  std::set<std::string_view> shared;
+  for (std::size_t i = 0; i < expression.size();) {
+    std::size_t end = i;
+    while (end < expression.size() && std::isalpha(static_cast<unsigned char>(expression[end])) != 0) ++end;
+    const std::string_view word = expression.substr(i, end - i);
+    if (word.size() >= least && says.find(word) != std::string_view::npos) shared.insert(word);
+    i = end + 1;
+  }
+  return shared.size();
+}
+
+// `says`: the sentence of the mistake.
+Meanings meanings_of(const kernels::Variant& variant, const Source& source, const Weights& weights, std::string_view says) {
   Meanings meanings;
   // Under a launch, a name of one letter is that of any variable.
   for (const auto& [name, weight] : weights) {
     if (!variant.launch || name.size() > 1) add(meanings, name, weight, std::string(name));
   }
   for (const auto& [name, own] : variant.bind) add(meanings, own, weight_of(weights, {name}), name);
-  for (const GivenName& one : given_names(variant, source))
-    add(meanings, one.name, weight_of(weights, one.given->names()), one.given->source(), one.element);
+  const std::vector<GivenName> given = given_names(variant, source);
+  std::size_t most = 0;
+  for (const GivenName& one : given) {
+    if (weight_of(weights, one.given->names()).value > 0) most = std::max(most, shared_words(says, one.given->source()));
+  }
+  for (const GivenName& one : given) {
+    constexpr double less = 0.8;
+    Weight weight = weight_of(weights, one.given->names());
+    if (shared_words(says, one.given->source()) < most) weight.value *= less;
+    add(meanings, one.name, weight, one.given->source(), one.element);
+  }
   for (const auto& [name, attribute] : names_with_attributes(source)) add(meanings, name, weight_of(weights, {attribute}), attribute);
   return meanings;
 }
@@ -122,7 +149,7 @@ std::map<std::uint32_t, SubjectLine> subject_lines(const kernels::Variant& varia
   std::map<std::uint32_t, SubjectLine> lines;
   const families::MistakeSubject* subject = families::subject_of(mistake.kind);
   if (subject == nullptr) return lines;
-  const Meanings meanings = meanings_of(variant, source, weights_of(*subject, mistake.says));
+  const Meanings meanings = meanings_of(variant, source, weights_of(*subject, mistake.says), mistake.says);
   const auto put = [&](std::uint32_t line, SubjectLine found) {
     SubjectLine& known = lines[line];
     if (found.weight > known.weight) known = std::move(found);

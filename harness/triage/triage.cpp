@@ -143,11 +143,15 @@ bool focus_on_subject(const Laboratory& laboratory, const Classification& classi
                            std::holds_alternative<decided::BestFit>(classification.decided);
   const std::uint32_t line = most_suspect(lines, focus.suspicion, chooses_row);
   if (line == 0) return false;
+  // Where a step is left out, right values are held, and a line that makes it elsewhere, with its own number, says more.
+  constexpr double own = 0.7;
+  const bool is_elsewhere = focus.is_left_out && lines.at(line).weight >= own &&
+                            (classification.kind == mistake::kScale || classification.kind == mistake::kSoftcap);
   suspect_subject(lines, source.line_count(), classification.goodness >= kSureFit, focus.suspicion);
   const SubjectLine& found = lines.at(line);
   const std::string meaning = found.meaning.empty() ? std::string() : fmt::format(" (the launch gives it `{}`)", found.meaning);
   focus.suspects.insert(
-      focus.is_sure && !chooses_row ? focus.suspects.end() : focus.suspects.begin(),
+      focus.is_sure && !chooses_row && !is_elsewhere ? focus.suspects.end() : focus.suspects.begin(),
       {.file = file,
        .line = line,
        .why = fmt::format("{}a mistake of this class is about `{}`{}, with which this line computes", kPlaceToLook, found.name, meaning),
@@ -281,14 +285,19 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   return blamed.repaired;
 }
 
-// Says what only the failing cases have, which also gives a class to what has none.
+// Says what only the failing cases have, which also gives a class to what has none. Without a repair, it tells more than a known mistake
+// that explains a part of the error.
 void add_common(std::span<const Case> failing, std::span<const Case> passed, Finding& finding) {
   const std::optional<CommonFeature> common = common_feature(failing, passed);
   if (!common) return;
   finding.common = common->says;
-  if (finding.classification.kind != mistake::kUnknown || common->kind.empty()) return;
-  finding.classification.kind = common->kind;
-  finding.classification.decided = decided::Common{};
+  constexpr double good = 0.8;
+  Classification& known = finding.classification;
+  const bool is_weak = finding.repaired_source.empty() && std::holds_alternative<decided::BestFit>(known.decided) && known.goodness < good;
+  if ((known.kind != mistake::kUnknown && !is_weak) || common->kind.empty() || common->kind == known.kind) return;
+  if (is_weak) known.says = common->says;
+  known.kind = common->kind;
+  known.decided = decided::Common{};
 }
 
 // Of the small cases, puts the one first whose output is farthest from right: an error of hardly more than its bound shows little.

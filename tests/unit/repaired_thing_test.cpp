@@ -69,25 +69,35 @@ TEST(RepairedThing, AWiderTypeIsAboutPrecision) {
   EXPECT_EQ(thing->kind, mistake::kHalf) << thing->says;
 }
 
-// Of `tq4_v1`, whose norms are those of one head behind those of the other.
-std::optional<RepairedThing> thing_of_norms(std::string_view wrong) {
-  constexpr std::string_view right = "V_norms + kv_head * cap";
+// Of a variant of ours.
+std::optional<RepairedThing> thing_of_ours(std::string_view name, std::string_view right, std::string_view wrong) {
   const std::vector<kernels::Variant> all = kernels::find_variants(ASSAY_SOURCE_DIR "/kernels/variants", families::contracts());
-  const auto variant = std::ranges::find(all, "tq4_v1", &kernels::Variant::name);
-  if (variant == all.end()) throw std::runtime_error("there is no kernel 'tq4_v1'");
+  const auto variant = std::ranges::find(all, name, &kernels::Variant::name);
+  if (variant == all.end()) throw std::runtime_error("there is no such kernel");
   const std::string repaired = kernels::read_text(variant->source);
   std::string source = repaired;
   source.replace(source.find(right), right.size(), wrong);
   return harness::repaired_thing(*variant, source, repaired);
 }
 
+// Norms of `tq4_v1` are those of one head behind those of the other.
 TEST(RepairedThing, AFactorOfAnIndexOfNormsIsAStride) {
-  const std::optional<RepairedThing> stride = thing_of_norms("V_norms + kv_head * n");
+  constexpr std::string_view right = "V_norms + kv_head * cap";
+  const std::optional<RepairedThing> stride = thing_of_ours("tq4_v1", right, "V_norms + kv_head * n");
   ASSERT_TRUE(stride);
   EXPECT_EQ(stride->kind, mistake::kStride) << stride->says;
-  const std::optional<RepairedThing> place = thing_of_norms("V_norms");
+  const std::optional<RepairedThing> place = thing_of_ours("tq4_v1", right, "V_norms");
   ASSERT_TRUE(place);
   EXPECT_EQ(place->kind, mistake::kNorm) << place->says;
+}
+
+TEST(RepairedThing, AnIndexOfCodesOfABlockChoosesTheCode) {
+  const std::optional<RepairedThing> code = thing_of_ours("attn_blocks_v1", "block.qs[i % 32 + 1]", "block.qs[i % 32]");
+  ASSERT_TRUE(code);
+  EXPECT_EQ(code->kind, mistake::kNibbles) << code->says;
+  EXPECT_FALSE(code->is_vague);
+  const std::optional<RepairedThing> scale = thing_of_ours("attn_blocks_v1", "float(block.d) * float2", "float2");
+  EXPECT_TRUE(!scale || scale->kind != mistake::kNibbles);
 }
 
 }  // namespace

@@ -104,14 +104,35 @@ TEST(PlausibleEdits, RoundUpQuotientsAndExchangeSizes) {
 template <int ROWS, int COLS>
 kernel void mine(device const float* k, device float* out, constant int& keys, uint lane) {
   const int parts = keys / ROWS;
-  out[lane] = k[lane * ROWS + parts];
+  const int each = keys / int(lane);
+  out[lane] = k[lane * ROWS + parts] * each;
 }
 )",
                       "mine.metal");
   const std::vector<Edit> edits = harness::plausible_edits(source, all_lines(source));
   EXPECT_TRUE(makes(edits, source, "keys / ROWS", "((keys + ROWS - 1) / ROWS)"));
+  EXPECT_TRUE(makes(edits, source, "keys / int(lane)", "((keys + int(lane) - 1) / int(lane))"));
   EXPECT_TRUE(makes(edits, source, "k[lane * ROWS", "k[lane * COLS"));
   EXPECT_TRUE(makes(edits, source, "k[lane * ROWS", "k[lane * kWide"));
+}
+
+TEST(PlausibleEdits, WeighWhatOneSideOfAMergeLacks) {
+  const Source source(R"(kernel void mine(device float4* sums, device float* out, int lane) {
+  const float a = exp(out[0]);
+  float b = exp(out[1]);
+  const float4 other = simd_shuffle_xor(sums[lane], 8);
+  sums[lane] = sums[lane] * a + other;
+  out[lane] = a + b;
+}
+)",
+                      "mine.metal");
+  const std::vector<Edit> edits = harness::plausible_edits(source, all_lines(source));
+  const auto ops = [&](std::string_view op) { return std::ranges::count(edits, op, &Edit::op); };
+  EXPECT_TRUE(makes(edits, source, "* a + other", "* a + other * b"));
+  EXPECT_EQ(ops("more_weight"), 2) << "`other` with each of the numbers a and b; a sum without a product has no weights";
+  // Nothing may be assigned to a constant.
+  EXPECT_FALSE(makes(edits, source, "out[lane] = a + b", "{ a = b; out[lane] = a + b; }"));
+  EXPECT_TRUE(makes(edits, source, "out[lane] = a + b", "{ b = a; out[lane] = a + b; }"));
 }
 
 TEST(PlausibleEdits, KeepWhatARunningValueWas) {
