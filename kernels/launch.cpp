@@ -154,7 +154,10 @@ class Arguments {
     }
     std::vector<std::byte> bytes(layout.size);
     for (const metal::StructField& field : layout.fields) {
-      if (field.type == ScalarType::other) continue;  // a struct, whose fields are listed too
+      if (field.type == ScalarType::other) {
+        require_parts(layout, field);
+        continue;
+      }
       const auto given = described.fields.find(field.name);
       std::vector<Expression> elements;
       if (given != described.fields.end()) {
@@ -176,6 +179,14 @@ class Arguments {
       }
     }
     encoder.set_bytes(argument.index, bytes);
+  }
+
+  // A struct within the struct has its own fields listed too; an array of structs only those of its first element.
+  void require_parts(const metal::StructLayout& layout, const metal::StructField& field) const {
+    const auto is_listed = [&](const metal::StructField& part) { return part.name.starts_with(field.name + "."); };
+    if (std::ranges::any_of(layout.fields, is_listed)) return;
+    fail(fmt::format("field '{}' of struct {} is {}, which no launch can set: use numbers, arrays of them or structs, or a buffer",
+                     field.name, layout.name, field.type_name));
   }
 
   // `name` may be that of a field in a struct within the struct, "strides.row".

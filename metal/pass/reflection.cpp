@@ -166,10 +166,11 @@ std::string name_of(const llvm::DIType* type) {
                                                                 : "unnamed";
 }
 
-// Whether the member's declaration also defines its type. The fields of such a type are described only here.
-bool is_unnamed(const llvm::DIType* type, const llvm::DICompositeType& composite) {
-  return type == &composite && composite.getName().empty() &&
-         (composite.getTag() == llvm::dwarf::DW_TAG_structure_type || composite.getTag() == llvm::dwarf::DW_TAG_union_type);
+// Whether the host may set the fields of such a member one by one.
+bool has_fields(const llvm::DICompositeType& type) {
+  const bool is_struct = type.getTag() == llvm::dwarf::DW_TAG_structure_type || type.getTag() == llvm::dwarf::DW_TAG_class_type ||
+                         type.getTag() == llvm::dwarf::DW_TAG_union_type;
+  return is_struct && !is_of_library(type) && vector_element(type) == nullptr;
 }
 
 std::uint64_t bytes_of(const llvm::DIType* type) {
@@ -196,11 +197,9 @@ void write_fields(llvm::raw_ostream& out, const llvm::DICompositeType& type, std
     out << "field " << offset << ' ' << bytes_of(member->getBaseType()) << ' ' << scalars.scalar << ' ' << scalars.count << ' ' << prefix
         << member->getName() << ' ' << name_of(member->getBaseType()) << '\n';
     if (composite == nullptr) continue;
-    const llvm::DIType* written = member->getBaseType();
     const bool is_array = elements_of(*composite) != 0;
-    if (is_array) written = composite->getBaseType();
-    const auto* inner = llvm::dyn_cast_or_null<llvm::DICompositeType>(written);
-    if (inner != nullptr && is_unnamed(written, *inner))
+    const auto* inner = is_array ? llvm::dyn_cast_or_null<llvm::DICompositeType>(strip(composite->getBaseType())) : composite;
+    if (inner != nullptr && has_fields(*inner))
       write_fields(out, *inner, offset, prefix + member->getName().str() + (is_array ? "[0]." : "."));
   }
 }

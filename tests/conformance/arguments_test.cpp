@@ -1,4 +1,5 @@
 // How a kernel may write its arguments: arrays, references to structs in any space, and what may feed them.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,6 +46,25 @@ template [[host_name("add_float")]] kernel void add<float>(device float x[] [[bu
   EXPECT_EQ(layout.find("v")->element, metal::ScalarType::float16);
   EXPECT_EQ(layout.find("v")->element_count, 4u);
   EXPECT_FALSE(layout.find("data")->is_reference);
+}
+
+// The host sets the fields of structs within a struct one by one, whether or not their types have names.
+TEST(StructArgument, HasTheFieldsOfStructsWithinIt) {
+  const auto library = metal::Library::from_source(with_library(R"(
+struct Pitch { long batch; packed_float3 colour; };
+typedef struct { Pitch rows; half weight; } Walk;
+struct Job { uint n; Walk walk; Pitch each[2]; float2x2 turn; struct { int low; } part; };
+kernel void test(device float* out [[buffer(0)]], constant Job& job [[buffer(1)]]) { out[0] = job.walk.rows.batch + job.n + job.part.low; }
+)"),
+                                                   "test.metal");
+  const metal::StructLayout& job = *library->pipeline({"test", {}})->layout().find("job")->layout;
+  std::vector<std::string> fields;
+  for (const metal::StructField& field : job.fields)
+    fields.push_back(fmt::format("{} {} {} {}", field.name, field.offset, metal::to_string(field.type), field.count));
+  EXPECT_THAT(fields,
+              ElementsAre("n 0 uint32 1", "walk 8 other 1", "walk.rows 8 other 1", "walk.rows.batch 8 int64 1",
+                          "walk.rows.colour 16 float32 3", "walk.weight 32 float16 1", "each 40 other 2", "each[0].batch 40 int64 1",
+                          "each[0].colour 48 float32 3", "turn 88 other 1", "part 104 other 1", "part.low 104 int32 1"));
 }
 
 constexpr std::string_view kStructs = R"(

@@ -224,6 +224,16 @@ TEST_F(LaunchAsData, WrongStructsAreRefused) {
               HasSubstr("field 'row' of struct 'args.strides' is of type uint64"));
 }
 
+// No launch sets the second element, so the first alone would leave zeros that nobody asked for.
+TEST_F(LaunchAsData, ArraysOfStructsAreRefused) {
+  metal::StructLayout layout;
+  layout.name = "Args";
+  layout.size = 24;
+  layout.fields = {metal::StructField{"each", "Pitch[2]", other, 2, 0, 16}, field("each[0].row", uint64, 0), field("n", uint64, 16)};
+  EXPECT_THAT(refusal(kPlain + "[dispatch.arguments.args]\nn = 1\n", {struct_argument("args", 2, layout)}),
+              HasSubstr("field 'each' of struct Args is Pitch[2], which no launch can set"));
+}
+
 TEST_F(LaunchAsData, WrongArgumentsAreRefused) {
   EXPECT_THAT(refusal(kPlain, {scalar("n", 4, uint32)}),
               AllOf(HasSubstr("argument 'n' (constant uint32&, buffer 4) gets nothing; add n = \"...\" to [dispatch.arguments]"),
