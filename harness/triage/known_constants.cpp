@@ -2,7 +2,6 @@
 #include "harness/triage/known_constants.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <set>
 #include <utility>
@@ -140,6 +139,9 @@ KnownConstants known_constants(const PreparedVariant& prepared, const Case& test
 }
 
 std::optional<bool> known_condition(const std::vector<SourceToken>& tokens, std::size_t first, std::size_t last, const ValueOf& value_of) {
+  // Each `!` and each parenthesis is one step deeper.
+  constexpr std::size_t most = 256;
+  if (last - first > most) return std::nullopt;
   const Number value = ConditionReader(tokens, value_of).value(first, last);
   return value ? std::optional(*value != 0) : std::nullopt;
 }

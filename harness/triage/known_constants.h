@@ -23,8 +23,8 @@ using KnownConstants = std::map<std::string, std::int64_t, std::less<>>;
 // literal.
 [[nodiscard]] KnownConstants known_constants(const PreparedVariant& prepared, const Case& test_case, const Source& source);
 
-// Whether the condition in tokens [first, last) holds, whatever the names are of which `value_of` has no value; nullopt if they decide.
-// Knows `||`, `&&`, `!` and comparisons.
+// Whether the condition in tokens [first, last) holds; nullopt if that depends on a name of which `value_of` has no value, or if the
+// condition is very long. Knows `||`, `&&`, `!` and comparisons.
 [[nodiscard]] std::optional<bool> known_condition(const std::vector<SourceToken>& tokens, std::size_t first, std::size_t last,
                                                   const std::function<std::optional<std::int64_t>(std::string_view)>& value_of);
 

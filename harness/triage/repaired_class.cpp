@@ -78,9 +78,7 @@ std::optional<RepairedThing> thing_of(Laboratory& laboratory, std::span<const Ob
     return kind == mistake::kUnnormalised || kind == mistake::kRescale || kind == mistake::kMaximum;
   };
   if (is_limit && computed && is_merged(computed->kind)) return thing;
-  // What enters the softmax in these cases only is what goes wrong there, whichever value shows it first.
-  if (has_feature && (common->kind == mistake::kSinks || common->kind == mistake::kSoftcap))
-    return RepairedThing{common->kind, common->says};
+  if (is_of_softmax(common)) return RepairedThing{common->kind, common->says};
   // A wrong scale shows in all cases, not only in those with a feature.
   if (computed && !(has_feature && computed->kind == mistake::kScale)) return computed;
   if (has_feature) return RepairedThing{common->kind, common->says};

@@ -180,7 +180,10 @@ std::uint64_t bytes_of(const llvm::DIType* type) {
 
 // `prefix` is the host's path to the fields: `inner.`, or `either[0].` for an array. The other elements of an array follow at multiples
 // of the element size.
-void write_fields(llvm::raw_ostream& out, const llvm::DICompositeType& type, std::uint64_t base, const std::string& prefix) {
+// `count`: of the fields so far. Structs of structs can have more fields than any host could hold, so no more structs are opened then.
+void write_fields(llvm::raw_ostream& out, const llvm::DICompositeType& type, std::uint64_t base, const std::string& prefix,
+                  std::size_t& count) {
+  constexpr std::size_t most = 4096;
   for (const auto* element : type.getElements()) {
     const auto* member = llvm::dyn_cast<llvm::DIDerivedType>(element);
     if (member == nullptr || member->isStaticMember()) continue;
@@ -188,7 +191,7 @@ void write_fields(llvm::raw_ostream& out, const llvm::DICompositeType& type, std
     const auto* composite = llvm::dyn_cast_or_null<llvm::DICompositeType>(strip(member->getBaseType()));
     // The host names fields of a base class or of an anonymous member without a prefix.
     if (composite != nullptr && (member->getTag() == llvm::dwarf::DW_TAG_inheritance || member->getName().empty())) {
-      write_fields(out, *composite, offset, prefix);
+      write_fields(out, *composite, offset, prefix, count);
       continue;
     }
     if (member->getTag() != llvm::dwarf::DW_TAG_member) continue;
@@ -196,11 +199,12 @@ void write_fields(llvm::raw_ostream& out, const llvm::DICompositeType& type, std
     const auto scalars = member->isBitField() ? Scalars{} : scalars_of(member->getBaseType());
     out << "field " << offset << ' ' << bytes_of(member->getBaseType()) << ' ' << scalars.scalar << ' ' << scalars.count << ' ' << prefix
         << member->getName() << ' ' << name_of(member->getBaseType()) << '\n';
-    if (composite == nullptr) continue;
+    ++count;
+    if (composite == nullptr || count > most) continue;
     const bool is_array = elements_of(*composite) != 0;
     const auto* inner = is_array ? llvm::dyn_cast_or_null<llvm::DICompositeType>(strip(composite->getBaseType())) : composite;
     if (inner != nullptr && has_fields(*inner))
-      write_fields(out, *inner, offset, prefix + member->getName().str() + (is_array ? "[0]." : "."));
+      write_fields(out, *inner, offset, prefix + member->getName().str() + (is_array ? "[0]." : "."), count);
   }
 }
 
@@ -308,7 +312,8 @@ std::string reflect(const llvm::DISubprogram& kernel) {
       // In `typedef struct {...} name;` only the typedef has a name.
       out << "struct " << bytes_of(composite) << ' '
           << (composite->getName().empty() ? name_of(pointer->getBaseType()) : name_of(composite)) << '\n';
-      write_fields(out, *composite, 0, "");
+      std::size_t count = 0;
+      write_fields(out, *composite, 0, "", count);
     }
   }
   return text;
