@@ -11,10 +11,14 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <system_error>
 
 #include "base/descriptor.h"
+#include "base/file_state.h"
 #include "base/hash.h"
 #include "base/user_key.h"
 #include "metal/errors.h"
@@ -52,11 +56,25 @@ std::string seal_of(std::string_view name, std::string_view content) {
   return std::string(kSeal) + base::user_seal("cache entry").add(name).add(content).hex();
 }
 
-bool is_sound(const std::filesystem::path& path) {
+bool has_its_seal(const std::filesystem::path& path) {
   const std::string text = read_file(path);
   const std::size_t size = content_size(text);
   return text.size() > kSealBytes &&
          std::string_view(text).substr(size) == seal_of(path.filename().string(), std::string_view(text).substr(0, size));
+}
+
+// An entry that had its seal is not read again while it stays the same file: a search for repairs compiles hundreds of kernels with one
+// file of precompiled headers.
+bool is_sound(const std::filesystem::path& path) {
+  static std::mutex mutex;
+  static std::map<std::string, base::FileState> known;
+  const std::optional<base::FileState> state = base::file_state(path);
+  if (!state) return false;
+  const std::scoped_lock lock(mutex);
+  if (const auto found = known.find(path.string()); found != known.end() && found->second == *state) return true;
+  if (!has_its_seal(path)) return false;
+  if (state->is_settled()) known.insert_or_assign(path.string(), *state);
+  return true;
 }
 
 // Removes files that a killed process or its compiler left behind. No compilation takes an hour.
