@@ -210,7 +210,7 @@ std::vector<Promise> quantize_promises() {
                },
            .subject = "part",
            .mistake = [](const BrokenPromise&, bool) -> std::optional<PromiseMistake> {
-             return PromiseMistake{mistake::kNotWritten, "the kernel writes to the wrong place"};
+             return PromiseMistake{mistake::kLayout, "the kernel writes to the wrong place"};
            },
            .explains = Explains::guards},
           {.id = kOldCache,

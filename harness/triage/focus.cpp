@@ -107,6 +107,7 @@ Focus focus_on(Laboratory& laboratory, std::span<const Observation> failing) {
     focus.suspicion.fault = suspicion.fault;
     focus.is_sure = found.is_sure;
     focus.is_left_out = found.is_left_out;
+    focus.is_missing = found.is_missing;
     if (!found.is_missing && !found.is_place) {
       focus.landmark = found.landmark;
       focus.kind = found.kind();

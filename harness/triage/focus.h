@@ -22,6 +22,7 @@ struct Focus {
   // The first landmark that is computed wrongly, and the class of such mistakes; empty where values are missing or read elsewhere.
   std::string_view landmark = {}, kind = {};
   bool is_left_out = false;  // LandmarkFinding::is_left_out
+  bool is_missing = false;   // LandmarkFinding::is_missing
 };
 
 // "the sum of weights is the first value that no line holds as a right kernel does"

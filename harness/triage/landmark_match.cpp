@@ -2,8 +2,10 @@
 #include "harness/triage/landmark_match.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "harness/triage/ordered.h"
 
@@ -31,6 +33,36 @@ std::vector<double> LandmarkMatch::input_numbers() const {
   }
   std::ranges::sort(inputs);
   return inputs;
+}
+
+std::vector<std::size_t> LandmarkMatch::joined(const Landmark& landmark, const ElementList& elements, std::size_t row) const {
+  constexpr std::uint32_t near = 2;    // lines
+  constexpr double overlapping = 1.2;  // what the parts hold, as a share of the whole: lines that hold something by chance share it
+  const std::vector<SightedPlace>& places = sightings_.places();
+  std::vector<std::size_t> parts;
+  for (std::size_t place = 0; place < places.size(); ++place) {
+    if (!places[place].computes && !places[place].stores && !numbers_[row][place].empty()) parts.push_back(place);
+  }
+  constexpr double lines = 0x1p32;
+  order_by(parts, [&](std::size_t place) { return lines * places[place].dispatch + places[place].line; });
+  for (std::size_t first = 0; first < parts.size(); ++first) {
+    std::vector<double> numbers;
+    std::size_t held = 0;
+    for (std::size_t last = first; last < parts.size(); ++last) {
+      const SightedPlace& place = places[parts[last]];
+      const SightedPlace& before = places[parts[last == first ? first : last - 1]];
+      if (place.dispatch != before.dispatch || place.line > before.line + near || place.coarseness != before.coarseness) break;
+      const std::vector<double>& own = numbers_[row][parts[last]];
+      held += best_cover(own, elements, landmark, place, tolerance_).held;
+      numbers.insert(numbers.end(), own.begin(), own.end());
+      if (last == first) continue;
+      std::ranges::sort(numbers);
+      const HeldElements together = best_cover(numbers, elements, landmark, place, tolerance_);
+      if (together.share() < landmark.enough || static_cast<double>(held) > overlapping * static_cast<double>(together.held)) continue;
+      return {parts.begin() + static_cast<std::ptrdiff_t>(first), parts.begin() + static_cast<std::ptrdiff_t>(last) + 1};
+    }
+  }
+  return {};
 }
 
 MatchedLandmark LandmarkMatch::match(const Landmark& landmark) const {
@@ -61,6 +93,15 @@ MatchedLandmark LandmarkMatch::match(const Landmark& landmark) const {
       const SightedPlace& where = sightings_.places()[place];
       matched.whole.insert(where.line);
       matched.first = std::min(matched.first, {where.dispatch, where.line});
+    }
+    if (landmark.is_loaded && !is_reached) {
+      for (const std::size_t place : joined(landmark, elements, row)) {
+        const SightedPlace& where = sightings_.places()[place];
+        is_reached = is_full = true;
+        if (!where.is_own) continue;
+        matched.whole.insert(where.line);
+        matched.first = std::min(matched.first, {where.dispatch, where.line});
+      }
     }
     if (is_chance && !is_reached) --rows;
     reached += is_reached ? 1 : 0;

@@ -56,6 +56,8 @@ class LandmarkMatch {
  private:
   [[nodiscard]] std::vector<double> input_numbers() const;
   [[nodiscard]] MatchedLandmark match(const families::Landmark& landmark) const;
+  // Places that together read a row of an input, a part of it each, as in loops that are unrolled; empty if none do.
+  [[nodiscard]] std::vector<std::size_t> joined(const families::Landmark& landmark, const ElementList& elements, std::size_t row) const;
 
   const families::Landmarks& landmarks_;
   double tolerance_;

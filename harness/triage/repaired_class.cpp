@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -50,9 +51,19 @@ bool tells_nothing(const Observation& observation) {
   return any;
 }
 
+// Whether each wrong output is that of a row that sees nothing: 0, or minus infinity as the logarithm of its sum.
+bool sees_nothing_where_wrong(const Observation& observation) {
+  bool any = false;
+  for (std::size_t i = 0; i < observation.actual.size(); ++i) {
+    if (!observation.is_faulty(i)) continue;
+    any = true;
+    if (observation.actual[i] != 0.0 && observation.actual[i] != -std::numeric_limits<double>::infinity()) return false;
+  }
+  return any;
+}
+
 // What is computed wrongly first, in the case that tells most about it; nullopt if values are missing rather than wrong.
-std::optional<RepairedThing> thing_of_landmarks(Laboratory& laboratory, std::span<const Observation> failing) {
-  const Focus focus = focus_on(laboratory, failing);
+std::optional<RepairedThing> thing_of_landmarks(const Focus& focus) {
   if (focus.kind.empty()) return std::nullopt;
   return RepairedThing{focus.kind, says_first_wrong(focus.landmark)};
 }
@@ -71,7 +82,12 @@ std::optional<RepairedThing> thing_of(Laboratory& laboratory, std::span<const Ob
   std::optional<RepairedThing> thing =
       repaired_thing(laboratory.variant(), kernels::read_text(laboratory.variant().source), blamed.repaired);
   if (thing && !thing->is_vague) return thing;
-  std::optional<RepairedThing> computed = thing_of_landmarks(laboratory, failing);
+  const Focus focus = focus_on(laboratory, failing);
+  // Where a loop ends too early, keys are lost, whatever its limit depends on. One that ends too late leaves no row without keys.
+  const bool sees_nothing = std::ranges::any_of(failing, sees_nothing_where_wrong);
+  if (thing && thing->is_limit && (focus.is_missing || sees_nothing))
+    return RepairedThing{mistake::kChunk, "the repair changes the limits of a loop, which leaves out keys", true, true};
+  std::optional<RepairedThing> computed = thing_of_landmarks(focus);
   // Values that are computed wrongly because a loop ends elsewhere lack a part of what is summed up or merged there.
   const bool is_limit = thing && thing->kind == mistake::kChunk;
   const auto is_merged = [](std::string_view kind) {
@@ -92,7 +108,7 @@ bool is_open(const Classification& classification) {
 // An access to a wrong place, or to none, is what many mistakes lead to; the repair says which one it is.
 void add_cause(const Laboratory& laboratory, const std::string& repaired, Classification& classification) {
   const bool is_consequence = classification.kind == mistake::kBounds || classification.kind == mistake::kNotWritten ||
-                              classification.kind == mistake::kUninitialised;
+                              classification.kind == mistake::kUninitialised || classification.kind == mistake::kLayout;
   if (!is_consequence) return;
   const std::optional<RepairedThing> thing =
       repaired_thing(laboratory.variant(), kernels::read_text(laboratory.variant().source), repaired);
@@ -101,6 +117,19 @@ void add_cause(const Laboratory& laboratory, const std::string& repaired, Classi
                      !(thing->is_vague && thing->kind == mistake::kChunk);
   if (!tells) return;
   classification.says += fmt::format("; the cause ({}): {}", thing->kind, thing->says);
+}
+
+// Of the known mistakes that explain as much as the best one, the one that the repair is about; nullptr if there is none.
+const Fit* told_by_repair(std::span<const Fit> fits, const kernels::Variant& variant, const std::string& repaired) {
+  if (fits.empty()) return nullptr;
+  const std::optional<RepairedThing> thing = repaired_thing(variant, kernels::read_text(variant.source), repaired);
+  if (!thing) return nullptr;
+  const Fit& best = fits.front();
+  constexpr double equal = 1e-6;
+  const auto found = std::ranges::find_if(fits, [&](const Fit& fit) {
+    return fit.kind == thing->kind && fit.goodness > best.goodness - equal && fit.exact >= best.exact && fit.predicted >= best.predicted;
+  });
+  return found == fits.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -132,14 +161,15 @@ void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blam
     const bool contradicts_itself = fit.is_arbitrary && fit.varies;
     return fit.kind != mistake::kUnknown && !contradicts_itself && (fit.exact > exact || (fit.goodness > good && !fit.is_arbitrary));
   };
+  const auto take_fit = [&](const Fit& fit) {
+    classification.kind = fit.kind;
+    classification.says = fit.says;
+    classification.goodness = fit.goodness;
+    classification.decided = decided::BestFit{fit.goodness};
+  };
+  if (const Fit* fit = told_by_repair(fits, laboratory.variant(), blamed.repaired); fit != nullptr && explains(*fit)) return take_fit(*fit);
   if (std::ranges::any_of(fits, [&](const Fit& fit) { return fit.kind == classification.kind && explains(fit); })) return;
-  if (const auto fit = std::ranges::find_if(fits, explains); fit != fits.end()) {
-    classification.kind = fit->kind;
-    classification.says = fit->says;
-    classification.goodness = fit->goodness;
-    classification.decided = decided::BestFit{fit->goodness};
-    return;
-  }
+  if (const auto fit = std::ranges::find_if(fits, explains); fit != fits.end()) return take_fit(*fit);
   if (blamed.kind == mistake::kScale && is_of_softmax(common)) {
     take(common->kind, common->says);
   } else if (!blamed.kind.empty()) {

@@ -188,6 +188,15 @@ std::optional<RepairedThing> thing_of_unused(const std::vector<GivenName>& names
   return std::nullopt;
 }
 
+// Whether a factor only stands elsewhere: `sum(x) * f` for `sum(x * f)`, on a line with a sum over lanes.
+bool moves_factor(const Change& change) {
+  constexpr auto sums = std::to_array<std::string_view>({"simd_sum", "quad_sum"});
+  constexpr auto marks = std::to_array<std::string_view>({"*", "(", ")"});
+  const bool is_moved = !change.added.empty() && std::ranges::is_permutation(change.added, change.removed);
+  return is_moved && has_one_of(change.added, marks) && has_one_of(change.around, sums) &&
+         std::ranges::find(change.around, "*") != change.around.end();
+}
+
 // What the launch gives to a name of these, whatever the kernel calls it.
 std::optional<RepairedThing> thing_of_given(const std::vector<GivenName>& names, const std::vector<std::string>& words) {
   constexpr auto kinds = std::to_array<std::string_view>(
@@ -236,17 +245,17 @@ bool heads_butterflies(const Source& source, const Slices& slices, std::uint32_t
 // Loops end where keys, parts or masks do; the names beside what the repair changes may tell.
 RepairedThing thing_of_limits(const std::vector<GivenName>& names, const Change& change) {
   if (std::optional<RepairedThing> thing = thing_of_given(names, change.around)) {
-    thing->is_vague = true;
+    thing->is_vague = thing->is_limit = true;
     return *thing;
   }
   const families::MistakeSubject* mask = families::subject_of(mistake::kMask);
   for (const std::string& name : change.around) {
     for (const std::string& given : given_to(names, name)) {
       if (mask != nullptr && std::ranges::find(mask->names, given, &families::SubjectName::name) != mask->names.end())
-        return {mistake::kMask, fmt::format("the repair changes the limits of a loop, which depend on `{}`", name), true};
+        return {mistake::kMask, fmt::format("the repair changes the limits of a loop, which depend on `{}`", name), true, true};
     }
   }
-  return {mistake::kChunk, "the repair changes the limits of a loop", true};
+  return {mistake::kChunk, "the repair changes the limits of a loop", true, true};
 }
 
 std::optional<RepairedThing> thing_of_places(const kernels::Variant& variant, const Source& source, const Change& change) {
@@ -301,10 +310,13 @@ std::optional<RepairedThing> repaired_thing(const kernels::Variant& variant, con
   const auto thing_after = [&] {
     return thing_of_places(variant, Source(repaired, variant.source.string()), change_between(repaired, *back));
   };
-  if (std::optional<RepairedThing> thing = is_removed ? thing_of_places(variant, before, change) : thing_after()) return thing;
+  const std::optional<RepairedThing> thing = is_removed ? thing_of_places(variant, before, change) : thing_after();
+  if (thing && (!thing->is_vague || thing->is_limit)) return thing;
+  if (moves_factor(change)) return RepairedThing{mistake::kRescale, "the repair moves a factor into or out of a sum over lanes"};
+  // Words beside the change say more than an array that depends on it.
   if (const auto found = find_word(change.around, families::mistake_words()))
     return RepairedThing{found->first, fmt::format("the repair is about `{}`", found->second), true};
-  return std::nullopt;
+  return thing;
 }
 
 }  // namespace assay::harness

@@ -13,6 +13,7 @@ struct RepairedThing {
   std::string_view kind;  // a class of mistakes
   std::string says;       // "the repair changes where `mask` is accessed"
   bool is_vague = false;  // many mistakes are about such a thing
+  bool is_limit = false;  // the repair changes where a loop begins or ends
 };
 
 // By what is changed: a jump out of a loop, the type of codes, where a buffer is accessed, or a usual name. nullopt if nothing of it tells

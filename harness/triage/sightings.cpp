@@ -75,6 +75,16 @@ double chance_of(const std::vector<double>& numbers, const ElementList& elements
   return tried == 0 ? 0.0 : static_cast<double>(met) / static_cast<double>(tried);
 }
 
+// The same for inputs in half or bfloat, which are compared exactly: how often the numbers hold the negative of a value, which is as likely
+// as the value itself and lies on the same grid.
+double chance_of_load(const std::vector<double>& numbers, const ElementList& elements, double tolerance) {
+  const auto met = std::ranges::count_if(elements, [&](const LandmarkElement* element) {
+    const double value = element->values.front();
+    return holds(numbers, -value, tolerance * std::abs(value));
+  });
+  return elements.empty() ? 0.0 : static_cast<double>(met) / static_cast<double>(elements.size());
+}
+
 void tidy(std::vector<double>& numbers) {
   std::ranges::sort(numbers);
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
@@ -141,10 +151,11 @@ HeldElements best_cover(const std::vector<double>& numbers, const ElementList& e
     best = std::move(other);
     best.factor_name = factor.name;
   }
-  // Inputs are compared exactly.
+  // Inputs are compared exactly, which says much of floats only.
   constexpr double few = 0.2, often = 0.5;
-  if (landmark.is_loaded || best.share() < few) return best;
-  const double chance = chance_of(numbers, elements, best.factor, rounded);
+  const bool is_certain = landmark.is_loaded && (place.coarseness == 1 || best.factor != 1 || best.held == best.all);
+  if (is_certain || best.share() < few) return best;
+  const double chance = landmark.is_loaded ? chance_of_load(numbers, elements, exact) : chance_of(numbers, elements, best.factor, rounded);
   if (chance > often) {
     best.is_chance = best.share() >= landmark.enough;
     best.held = 0;

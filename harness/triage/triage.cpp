@@ -14,7 +14,6 @@
 #include "families/mistake_words.h"
 #include "harness/cases/case_size.h"
 #include "harness/cases/suite.h"
-#include "harness/triage/common_feature.h"
 #include "harness/triage/confirm.h"
 #include "harness/triage/each_mistake.h"
 #include "harness/triage/focus.h"
@@ -29,6 +28,7 @@
 #include "harness/triage/subject_lines.h"
 #include "harness/triage/suspects.h"
 #include "harness/triage/telling_cases.h"
+#include "harness/triage/without_repair.h"
 #include "harness/triage/wrong_table.h"
 
 namespace assay::harness {
@@ -143,10 +143,12 @@ bool focus_on_subject(const Laboratory& laboratory, const Classification& classi
                            std::holds_alternative<decided::BestFit>(classification.decided);
   const std::uint32_t line = most_suspect(lines, focus.suspicion, chooses_row);
   if (line == 0) return false;
-  // Where a step is left out, right values are held, and a line that makes it elsewhere, with its own number, says more.
+  // Where a step is left out, right values are held, and a line that makes it elsewhere, with its own number, says more. A sum without its
+  // sink has right addends.
   constexpr double own = 0.7;
-  const bool is_elsewhere = focus.is_left_out && lines.at(line).weight >= own &&
-                            (classification.kind == mistake::kScale || classification.kind == mistake::kSoftcap);
+  const bool is_step = focus.is_left_out && (classification.kind == mistake::kScale || classification.kind == mistake::kSoftcap);
+  const bool is_addend = classification.kind == mistake::kSinks;
+  const bool is_elsewhere = lines.at(line).weight >= own && (is_step || is_addend);
   suspect_subject(lines, source.line_count(), classification.goodness >= kSureFit, focus.suspicion);
   const SubjectLine& found = lines.at(line);
   const std::string meaning = found.meaning.empty() ? std::string() : fmt::format(" (the launch gives it `{}`)", found.meaning);
@@ -184,28 +186,6 @@ bool is_race(const metal::Hazard& hazard) {
   return hazard.kind == threadgroup_race || hazard.kind == unfenced_barrier;
 }
 
-// Without a repair, the first value that is computed wrongly tells more than a number fitted to outputs, or nothing.
-void classify_by_landmark(const Focus& focus, std::span<const Case> failing, std::span<const Case> passed, Classification& classification) {
-  if (!focus.is_sure || focus.kind.empty()) return;
-  const auto is_fitted = [&](const Fit& fit) { return fit.kind == classification.kind && fit.is_arbitrary; };
-  const bool is_arbitrary =
-      std::holds_alternative<decided::BestFit>(classification.decided) && std::ranges::any_of(classification.fits, is_fitted);
-  if (!is_arbitrary && classification.kind != mistake::kUnknown) return;
-  // What only they have is said later.
-  if (const std::optional<CommonFeature> common = common_feature(failing, passed); common && !common->kind.empty()) {
-    if (!is_arbitrary) return;
-    classification.kind = common->kind;
-    classification.says = common->says;
-    classification.decided = decided::Common{};
-    classification.goodness = 0;
-    return;
-  }
-  classification.kind = focus.kind;
-  classification.says = says_first_wrong(focus.landmark);
-  classification.goodness = 0;
-  classification.decided = decided::Landmark{};
-}
-
 // Fills the suspects, the most likely first, and returns the repaired source, if there is one. Long because each search depends on what the
 // ones before it found.
 std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& nearby, std::span<const Verdict> left,
@@ -224,6 +204,7 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   }
   std::vector<Case> given;
   for (const Verdict& verdict : left) given.push_back(verdict.test_case);
+  const Classification likely = likely_class(finding.classification, given, options.passed);
   Blame blamed;
   Focus focus;
   bool knows_subject = false;
@@ -242,7 +223,7 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
       Focus other = focus_on(laboratory, cases.others);
       if (other.is_sure) focus = std::move(other);
     }
-    knows_subject = focus_on_subject(laboratory, finding.classification, focus);
+    knows_subject = focus_on_subject(laboratory, likely, focus);
   }
   const auto race = std::ranges::find_if(finding.hazards, is_race);
   if (!options.is_fast && blamed.suspects.empty() && race != finding.hazards.end())
@@ -253,8 +234,8 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   if (!options.is_fast && (is_half || (blamed.suspects.empty() && !has_table)) && race == finding.hazards.end()) {
     std::vector<Case> stays;
     for (const Observation& observation : nearby.passing) stays.push_back(observation.test_case);
-    const EditSearch search = {.kind = finding.classification.kind,
-                               .is_kind_sure = finding.classification.goodness >= kSureFit,
+    const EditSearch search = {.kind = likely.kind,
+                               .is_kind_sure = likely.goodness >= kSureFit,
                                .failing = must_pass,
                                .passing = stays,
                                .given = given,
@@ -283,21 +264,6 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
                     std::back_inserter(finding.suspects));
   if (!is_focus_first) add_focus();
   return blamed.repaired;
-}
-
-// Says what only the failing cases have, which also gives a class to what has none. Without a repair, it tells more than a known mistake
-// that explains a part of the error.
-void add_common(std::span<const Case> failing, std::span<const Case> passed, Finding& finding) {
-  const std::optional<CommonFeature> common = common_feature(failing, passed);
-  if (!common) return;
-  finding.common = common->says;
-  constexpr double good = 0.8;
-  Classification& known = finding.classification;
-  const bool is_weak = finding.repaired_source.empty() && std::holds_alternative<decided::BestFit>(known.decided) && known.goodness < good;
-  if ((known.kind != mistake::kUnknown && !is_weak) || common->kind.empty() || common->kind == known.kind) return;
-  if (is_weak) known.says = common->says;
-  known.kind = common->kind;
-  known.decided = decided::Common{};
 }
 
 // Of the small cases, puts the one first whose output is farthest from right: an error of hardly more than its bound shows little.

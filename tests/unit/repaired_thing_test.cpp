@@ -48,6 +48,7 @@ TEST(RepairedThing, TheLimitOfALoopAloneIsAboutKeys) {
   ASSERT_TRUE(thing);
   EXPECT_EQ(thing->kind, mistake::kChunk) << thing->says;
   EXPECT_TRUE(thing->is_vague);
+  EXPECT_TRUE(thing->is_limit);
 }
 
 TEST(RepairedThing, ANameMeansWhatTheLaunchGivesToIt) {
@@ -98,6 +99,20 @@ TEST(RepairedThing, AnIndexOfCodesOfABlockChoosesTheCode) {
   EXPECT_FALSE(code->is_vague);
   const std::optional<RepairedThing> scale = thing_of_ours("attn_blocks_v1", "float(block.d) * float2", "float2");
   EXPECT_TRUE(!scale || scale->kind != mistake::kNibbles);
+}
+
+TEST(RepairedThing, AFactorInASumOverLanesWeighsItsAddends) {
+  const std::optional<RepairedThing> weight = thing_of_ours("attn_nwg_v1", "simd_sum(S * factor)", "simd_sum(S) * factor");
+  ASSERT_TRUE(weight);
+  EXPECT_EQ(weight->kind, mistake::kRescale) << weight->says;
+}
+
+// The sums come from threadgroup memory, as many things do.
+TEST(RepairedThing, WordsBesideTheChangeSayMoreThanArraysBehindIt) {
+  constexpr std::string_view right = "norm = sqrt((block == 0 ? sum0 : sum1) / 256.0f)";
+  const std::optional<RepairedThing> norm = thing_of_ours("quantize4_v1", right, "norm = sqrt((sum0 + sum1) / 512.0f)");
+  ASSERT_TRUE(norm);
+  EXPECT_EQ(norm->kind, mistake::kNorm) << norm->says;
 }
 
 }  // namespace
