@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <iterator>
 #include <utility>
@@ -157,6 +158,28 @@ std::string without_place(std::string why, const metal::SourceLocation& place) {
   return why.starts_with(prefix) ? why.substr(prefix.size()) : why;
 }
 
+// The last `return` in front of the line, in the same function; 0 if there is none.
+std::uint32_t return_before(const Source& source, std::uint32_t line) {
+  constexpr auto blocks = std::to_array<std::string_view>({"if", "for", "while", "switch"});
+  for (const SourcePiece& piece : source.pieces()) {
+    if (piece.is_macro) continue;
+    const std::vector<SourceToken>& tokens = piece.tokens;
+    const auto is_before = [&](const SourceToken& token) { return source.place(token.offset).line < line; };
+    std::size_t i = static_cast<std::size_t>(std::ranges::partition_point(tokens, is_before) - tokens.begin());
+    int closed = 0;  // blocks whose end was passed
+    while (i-- > 0) {
+      if (tokens[i].is("return")) return source.place(tokens[i].offset).line;
+      if (tokens[i].is("}")) ++closed;
+      if (!tokens[i].is("{") || closed-- > 0) continue;
+      closed = 0;
+      // The parameters of a function are in front of its body, conditions in front of a block.
+      if (i < 1 || !tokens[i - 1].is(")") || tokens[i - 1].match < 1) continue;
+      if (!among(blocks, tokens[tokens[i - 1].match - 1].text)) return 0;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& finding, bool with_shadows) {
@@ -190,6 +213,11 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
   order_by(hazards, [](const metal::Hazard& hazard) { return hazard.kind == metal::HazardKind::invalid_access ? 1 : 0; });
   for (const metal::Hazard& hazard : hazards) {
     if (hazard.lacks_line) continue;
+    if (hazard.kind == metal::HazardKind::barrier_divergence && hazard.message.find("had returned") != std::string::npos &&
+        is_same_file(hazard.first.file, own)) {
+      const std::uint32_t left = return_before(Source(kernels::read_text(own), own), hazard.first.line);
+      add({.file = own, .line = left}, fmt::format("threads leave the kernel here, before the barrier in line {}", hazard.first.line));
+    }
     add(hazard.first, hazard.message);
     if (hazard.second) add(*hazard.second, fmt::format("the other access of the {}", metal::to_string(hazard.kind)));
   }

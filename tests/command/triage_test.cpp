@@ -218,6 +218,16 @@ TEST_F(TriageCommand, ABarrierThatSomeThreadsMissIsNotCalledMissing) {
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("divergent-barrier"), Not(HasSubstr("missing-barrier"))));
 }
 
+TEST_F(TriageCommand, AReturnBeforeABarrierIsNamed) {
+  const std::string source = source_of("tq4_v1");
+  constexpr std::string_view barrier = "threadgroup_barrier(mem_flags::mem_threadgroup);";
+  const std::string file = write(replaced_once(source, barrier, "if (lane == 31) return;\n" + std::string(barrier)));
+  const Outcome outcome =
+      run_assay("triage --fast kernel/d256/h1x1/kv33c33/ring0/nomask/nwg1/gauss/s1 --family tq4 --kernel '" + file + "'");
+  EXPECT_EQ(outcome.status, 1) << outcome.output;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("divergent-barrier"), HasSubstr("threads leave the kernel here, before the barrier")));
+}
+
 // Cases ran with the text that was compiled; lines and edits are those of the text on disk.
 TEST_F(TriageCommand, WhatIsSavedMeanwhileIsNotMixedWithWhatFailed) {
   const std::string mine = replaced_once(independent_kernel(), "o[i] / state.s", "o[i]");
