@@ -216,7 +216,8 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
     if (hazard.kind == metal::HazardKind::barrier_divergence && hazard.message.find("had returned") != std::string::npos &&
         is_same_file(hazard.first.file, own)) {
       const std::uint32_t left = return_before(Source(kernels::read_text(own), own), hazard.first.line);
-      add({.file = own, .line = left}, fmt::format("threads leave the kernel here, before the barrier in line {}", hazard.first.line));
+      add({.file = own, .line = left},
+          fmt::format("{}threads that leave the kernel here do not reach the barrier in line {}", kPlaceToLook, hazard.first.line));
     }
     add(hazard.first, hazard.message);
     if (hazard.second) add(*hazard.second, fmt::format("the other access of the {}", metal::to_string(hazard.kind)));

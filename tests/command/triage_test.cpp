@@ -225,7 +225,7 @@ TEST_F(TriageCommand, AReturnBeforeABarrierIsNamed) {
   const Outcome outcome =
       run_assay("triage --fast kernel/d256/h1x1/kv33c33/ring0/nomask/nwg1/gauss/s1 --family tq4 --kernel '" + file + "'");
   EXPECT_EQ(outcome.status, 1) << outcome.output;
-  EXPECT_THAT(outcome.output, AllOf(HasSubstr("divergent-barrier"), HasSubstr("threads leave the kernel here, before the barrier")));
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("divergent-barrier"), HasSubstr("a place to look: threads that leave the kernel here")));
 }
 
 // Cases ran with the text that was compiled; lines and edits are those of the text on disk.
