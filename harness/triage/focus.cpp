@@ -7,11 +7,14 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <variant>
 
+#include "families/mistake_words.h"
 #include "harness/cases/case_size.h"
 #include "harness/mutate/source.h"
 #include "harness/triage/landmarks.h"
 #include "harness/triage/ordered.h"
+#include "harness/triage/subject_lines.h"
 #include "harness/triage/unused_names.h"
 #include "kernels/variant.h"
 
@@ -123,6 +126,37 @@ Focus focus_on(Laboratory& laboratory, std::span<const Observation> failing) {
       focus.suspects.push_back({.file = file, .line = line, .why = std::move(why), .is_elsewhere = false, .context = {}, .repaired = {}});
   }
   return focus;
+}
+
+bool focus_on_subject(const Laboratory& laboratory, const Classification& classification, Focus& focus) {
+  const std::string file = laboratory.variant().source.string();
+  const Source source(kernels::read_text(laboratory.variant().source), file);
+  const Slices slices(source, {});
+  const std::map<std::uint32_t, SubjectLine> lines = subject_lines(laboratory.variant(), source, slices, classification);
+  // What landmarks say for certain says more than a class does, but for a wrong row: they see where it is read.
+  const families::MistakeSubject* subject = families::subject_of(classification.kind);
+  const bool chooses_row = subject != nullptr && subject->chooses_rows && classification.goodness >= kSureFit &&
+                           std::holds_alternative<decided::BestFit>(classification.decided);
+  const std::uint32_t line = most_suspect(lines, focus.suspicion, chooses_row);
+  if (line == 0) return false;
+  // Where a step is left out, right values are held, and a line that makes it elsewhere, with its own number, says more. A sum without its
+  // sink has right addends.
+  constexpr double own = 0.7;
+  const bool is_step = focus.is_left_out && (classification.kind == mistake::kScale || classification.kind == mistake::kSoftcap);
+  const bool is_addend = classification.kind == mistake::kSinks;
+  const bool is_elsewhere = lines.at(line).weight >= own && (is_step || is_addend);
+  suspect_subject(lines, source.line_count(), classification.goodness >= kSureFit, focus.suspicion);
+  const SubjectLine& found = lines.at(line);
+  const std::string meaning = found.meaning.empty() ? std::string() : fmt::format(" (the launch gives it `{}`)", found.meaning);
+  focus.suspects.insert(
+      focus.is_sure && !chooses_row && !is_elsewhere ? focus.suspects.end() : focus.suspects.begin(),
+      {.file = file,
+       .line = line,
+       .why = fmt::format("{}a mistake of this class is about `{}`{}, with which this line computes", kPlaceToLook, found.name, meaning),
+       .is_elsewhere = false,
+       .context = {},
+       .repaired = {}});
+  return true;
 }
 
 }  // namespace assay::harness

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/triage/classify.h"
 #include "harness/triage/laboratory.h"
 #include "harness/triage/slices.h"
 #include "harness/triage/suspects.h"
@@ -34,5 +35,8 @@ struct Focus {
 
 // Matches the landmarks of a few of these failing cases, in their order.
 [[nodiscard]] Focus focus_on(Laboratory& laboratory, std::span<const Observation> failing);
+
+// Adds what the class is about, as the kernel of the laboratory names it. Returns whether it does.
+[[nodiscard]] bool focus_on_subject(const Laboratory& laboratory, const Classification& classification, Focus& focus);
 
 }  // namespace assay::harness

@@ -115,6 +115,7 @@ std::vector<Laboratory::Trial> Laboratory::try_choices(const Case& test_case, st
     answer.digest = verdict.digest;
     answer.judgement = verdict.judgement;
     answer.judgement.worst.clear();
+    answer.hazards = std::move(verdict.hazards);
     return answer;
   };
   VerdictCollector collector;
@@ -128,6 +129,8 @@ std::vector<Laboratory::Trial> Laboratory::try_choices(const Case& test_case, st
     trial.digest = verdict.digest;
     const Judgement& judged = verdict.judgement;
     if (judged.compared > 0 && judged.not_written + judged.nans + judged.infs == 0) trial.error = judged.nmse;
+    trial.hazards = verdict.hazards;
+    trial.has_ended = trial.passes || verdict.status == Status::skipped;
   }
   return trials;
 }

@@ -82,6 +82,8 @@ class Laboratory {
     std::uint64_t digest = 0;  // of the output
     double error =
         std::numeric_limits<double>::infinity();  // sum of squared errors over that of squared values; infinite if one is not finite
+    std::vector<metal::Hazard> hazards = {};
+    bool has_ended = false;  // by itself: without a crash, and in time
   };
   // How the case fares with each of these values of SimulatorOptions::choice, several at a time and under one order of simdgroups.
   // `policy`: in place of the laboratory's own. Quick, so not certain: the verdict of a source without choices is.

@@ -151,50 +151,66 @@ std::vector<StatementGap> ordered(const std::vector<StatementGap>& gaps, const m
   return chosen;
 }
 
+// Marks the places where a barrier makes all of `racing` pass. If there are none, another mistake may remain: then those where it leaves no
+// race.
+void mark_helping(const Laboratory& laboratory, const std::string& text, std::vector<StatementGap>& gaps, std::span<const Case> racing) {
+  Laboratory all = with_text(laboratory, with_barriers(text, gaps));
+  std::vector<std::uint32_t> numbers(gaps.size());
+  std::iota(numbers.begin(), numbers.end(), 1U);
+  std::vector<bool> passes(gaps.size(), true), orders(gaps.size(), true);
+  for (const Case& test_case : racing) {
+    const std::vector<Laboratory::Trial> trials = all.try_choices(test_case, numbers, metal::Policy::checked);
+    for (std::size_t i = 0; i < gaps.size(); ++i) {
+      passes[i] = passes[i] && trials[i].passes;
+      orders[i] = orders[i] && trials[i].has_ended && std::ranges::none_of(trials[i].hazards, needs_barrier);
+    }
+  }
+  const bool is_whole = std::ranges::find(passes, true) != passes.end();
+  for (std::size_t i = 0; i < gaps.size(); ++i) gaps[i].helps = is_whole ? passes[i] : orders[i];
+}
+
 }  // namespace
+
+bool needs_barrier(const metal::Hazard& hazard) {
+  using enum metal::HazardKind;
+  return hazard.kind == threadgroup_race || hazard.kind == unfenced_barrier;
+}
 
 Blame blame_missing_barrier(const Laboratory& laboratory, const metal::Hazard& race, std::span<const Case> racing,
                             std::span<const Case> given) {
   const std::filesystem::path& file = laboratory.variant().source;
   const Source source(kernels::read_text(file), file.string());
   std::vector<StatementGap> gaps = gaps_of(source);
-  Laboratory all = with_text(laboratory, with_barriers(source.text(), gaps));
-  std::vector<std::uint32_t> left(gaps.size());
-  std::iota(left.begin(), left.end(), 1U);
-  for (const Case& test_case : racing) {
-    const std::vector<Laboratory::Trial> trials = all.try_choices(test_case, left, metal::Policy::checked);
-    std::vector<std::uint32_t> kept;
-    for (std::size_t i = 0; i < left.size(); ++i) {
-      if (trials[i].passes) kept.push_back(left[i]);
-    }
-    left = std::move(kept);
-  }
-  for (const std::uint32_t number : left) gaps[number - 1].helps = true;
+  mark_helping(laboratory, source.text(), gaps, racing);
   std::vector<StatementGap> helping = ordered(gaps, race);
   Laboratory before = laboratory.with_source(file);
   constexpr std::size_t most = 3;
   helping.resize(std::min(helping.size(), most));
-  Blame blame;
+  Blame blame, half;
   for (const StatementGap& gap : helping) {
     // One more place that does as well is enough.
     if (blame.suspects.size() > 1) break;
     const std::string text = with_barrier(source.text(), gap);
     Laboratory repaired = with_text(laboratory, text);
     const Confirmation confirmation = confirm(before, repaired, given, kConfirmation);
-    if (confirmation.breaks || confirmation.healed < confirmation.given) continue;
+    if (confirmation.breaks || confirmation.healed == 0) continue;
+    const bool is_partial = confirmation.healed < confirmation.given;
+    Blame& found = is_partial ? half : blame;
+    if (is_partial && !half.suspects.empty()) continue;
     const Source after(text, source.name());
-    blame.suspects.push_back({.file = source.name(),
+    found.suspects.push_back({.file = source.name(),
                               .line = gap.line,
                               .why = fmt::format("with a barrier before this line, the smallest case has no race, and {} ({} places tried)",
                                                  to_text(confirmation), gaps.size()),
                               .is_elsewhere = false,
                               .context = {},
                               .repaired = std::string(base::trimmed(after.line(gap.line)))});
-    if (!blame.repaired.empty()) continue;
-    blame.repaired = text;
-    blame.kind = mistake::kBarrier;
+    if (!found.repaired.empty()) continue;
+    found.repaired = text;
+    found.kind = mistake::kBarrier;
+    found.is_partial = is_partial;
   }
-  return blame;
+  return blame.suspects.empty() ? half : blame;
 }
 
 }  // namespace assay::harness

@@ -192,6 +192,9 @@ void classify_by_half(Laboratory& laboratory, const Nearby& nearby, const Blame&
   own.passing = nearby.passing;
   own.elsewhere = nearby.elsewhere;
   classify_by_repair(laboratory, own, blamed, healed, passed, classification);
+}
+
+void say_second(const Blame& blamed, Classification& classification) {
   if (blamed.left_kind.empty() || classification.kind == mistake::kUnknown || classification.kind == blamed.left_kind) return;
   classification.says = fmt::format("two mistakes at once: {}; and ({}) {}", classification.says, blamed.left_kind, blamed.left_says);
 }

@@ -20,8 +20,11 @@ namespace assay::harness {
 void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blame& blamed, std::span<const Case> failing,
                         std::span<const Case> passed, Classification& classification);
 
-// As classify_by_repair, for a partial repair: by the cases that it heals. What it leaves is named too, if its class is known.
+// As classify_by_repair, for a partial repair: by the cases that it heals.
 void classify_by_half(Laboratory& laboratory, const Nearby& nearby, const Blame& blamed, std::span<const Case> failing,
                       std::span<const Case> passed, Classification& classification);
+
+// Names what a partial repair leaves, if its class is known.
+void say_second(const Blame& blamed, Classification& classification);
 
 }  // namespace assay::harness

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "harness/cases/case_size.h"
@@ -14,6 +15,7 @@
 #include "harness/triage/confirm.h"
 #include "harness/triage/focus.h"
 #include "harness/triage/nearby.h"
+#include "harness/triage/without_repair.h"
 
 namespace assay::harness {
 namespace {
@@ -50,6 +52,7 @@ void blame_second_mistake(const Laboratory& laboratory, Blame& blamed, EditSearc
   constexpr std::size_t most = 4;
   constexpr std::size_t most_passing = 10;
   std::vector<Case> left;
+  std::vector<Case> healed(search.passing.begin(), search.passing.end());
   std::vector<Case> failing;
   std::vector<Case> passing(search.passing.begin(), search.passing.end());
   std::vector<Observation> observed;
@@ -58,6 +61,7 @@ void blame_second_mistake(const Laboratory& laboratory, Blame& blamed, EditSearc
   for (const Case& test_case : search.given) {
     if (half.verdict(test_case).status == Status::passed) {
       if (passing.size() < most_passing) passing.push_back(test_case);
+      healed.push_back(test_case);
       continue;
     }
     left.push_back(test_case);
@@ -68,20 +72,22 @@ void blame_second_mistake(const Laboratory& laboratory, Blame& blamed, EditSearc
   }
   if (failing.empty()) return;
   constexpr std::size_t looked_at = 2;
-  const Focus focus = focus_on(half, std::span(observed).first(std::min(looked_at, observed.size())));
-  const Classification shown = classify(observed, {}, {}, half.shelf());
-  search.kind = shown.kind;
+  Focus focus = focus_on(half, std::span(observed).first(std::min(looked_at, observed.size())));
+  const Classification likely = likely_class(classify(observed, {}, {}, half.shelf()), left, healed);
+  const bool knows_subject = focus_on_subject(half, likely, focus);
+  search.kind = likely.kind;
   search.budget /= 2;
-  search.is_kind_sure = shown.goodness >= kSureFit;
-  if (search.is_kind_sure && !blamed.is_guess) {
-    blamed.left_kind = shown.kind;
-    blamed.left_says = shown.says;
+  search.is_kind_sure = likely.goodness >= kSureFit;
+  const bool is_common = std::holds_alternative<decided::Common>(likely.decided);
+  if ((search.is_kind_sure || is_common) && !blamed.is_guess) {
+    blamed.left_kind = likely.kind;
+    blamed.left_says = likely.says;
   }
   search.landmarks = nullptr;
   search.failing = failing;
   search.passing = passing;
   search.given = left;
-  search.suspicion = focus.suspects.empty() ? nullptr : &focus.suspicion;
+  search.suspicion = focus.suspects.empty() && !knows_subject ? nullptr : &focus.suspicion;
   Blame second = blame_small_edits(half, search);
   const Suspect first = blamed.suspects.front();
   for (const Suspect& suspect : second.suspects.empty() ? focus.suspects : second.suspects)

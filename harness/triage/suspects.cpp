@@ -180,6 +180,17 @@ std::uint32_t return_before(const Source& source, std::uint32_t line) {
   return 0;
 }
 
+// What decided the class comes first: with a race, a read of what is not written yet follows from it. Invalid accesses come last: outside
+// of the policy `checked`, only their function is known.
+std::vector<metal::Hazard> likely_first(std::vector<metal::Hazard> hazards, const Classification& classification) {
+  const auto* deciding = std::get_if<metal::Hazard>(&classification.decided);
+  order_by(hazards, [&](const metal::Hazard& hazard) {
+    if (deciding != nullptr && hazard.kind == deciding->kind) return 0;
+    return hazard.kind == metal::HazardKind::invalid_access ? 2 : 1;
+  });
+  return hazards;
+}
+
 }  // namespace
 
 std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& finding, bool with_shadows) {
@@ -208,10 +219,7 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
       continue;
     add(place, difference_of(*table));
   }
-  // Invalid accesses come last: outside of the policy `checked`, only their function is known.
-  std::vector<metal::Hazard> hazards = finding.hazards;
-  order_by(hazards, [](const metal::Hazard& hazard) { return hazard.kind == metal::HazardKind::invalid_access ? 1 : 0; });
-  for (const metal::Hazard& hazard : hazards) {
+  for (const metal::Hazard& hazard : likely_first(finding.hazards, finding.classification)) {
     if (hazard.lacks_line) continue;
     if (hazard.kind == metal::HazardKind::barrier_divergence && hazard.message.find("had returned") != std::string::npos &&
         is_same_file(hazard.first.file, own)) {

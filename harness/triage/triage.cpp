@@ -131,38 +131,6 @@ Blame blame_confirmed_differences(Laboratory& laboratory, std::vector<Case> must
   return {};
 }
 
-// Adds what the class is about. Returns whether the kernel names it.
-bool focus_on_subject(const Laboratory& laboratory, const Classification& classification, Focus& focus) {
-  const std::string file = laboratory.variant().source.string();
-  const Source source(kernels::read_text(laboratory.variant().source), file);
-  const Slices slices(source, {});
-  const std::map<std::uint32_t, SubjectLine> lines = subject_lines(laboratory.variant(), source, slices, classification);
-  // What landmarks say for certain says more than a class does, but for a wrong row: they see where it is read.
-  const families::MistakeSubject* subject = families::subject_of(classification.kind);
-  const bool chooses_row = subject != nullptr && subject->chooses_rows && classification.goodness >= kSureFit &&
-                           std::holds_alternative<decided::BestFit>(classification.decided);
-  const std::uint32_t line = most_suspect(lines, focus.suspicion, chooses_row);
-  if (line == 0) return false;
-  // Where a step is left out, right values are held, and a line that makes it elsewhere, with its own number, says more. A sum without its
-  // sink has right addends.
-  constexpr double own = 0.7;
-  const bool is_step = focus.is_left_out && (classification.kind == mistake::kScale || classification.kind == mistake::kSoftcap);
-  const bool is_addend = classification.kind == mistake::kSinks;
-  const bool is_elsewhere = lines.at(line).weight >= own && (is_step || is_addend);
-  suspect_subject(lines, source.line_count(), classification.goodness >= kSureFit, focus.suspicion);
-  const SubjectLine& found = lines.at(line);
-  const std::string meaning = found.meaning.empty() ? std::string() : fmt::format(" (the launch gives it `{}`)", found.meaning);
-  focus.suspects.insert(
-      focus.is_sure && !chooses_row && !is_elsewhere ? focus.suspects.end() : focus.suspects.begin(),
-      {.file = file,
-       .line = line,
-       .why = fmt::format("{}a mistake of this class is about `{}`{}, with which this line computes", kPlaceToLook, found.name, meaning),
-       .is_elsewhere = false,
-       .context = {},
-       .repaired = {}});
-  return true;
-}
-
 // Whether landmarks show that the line which writes an array does so wrongly, and another line reads what it left out.
 bool fills_partly(const kernels::Variant& variant, std::span<const metal::Hazard> hazards, const Focus& focus) {
   if (focus.suspects.empty()) return false;
@@ -179,11 +147,6 @@ bool fills_partly(const kernels::Variant& variant, std::span<const metal::Hazard
       return read.contains(name) || hazard.message.find(fmt::format("'{}'", name)) != std::string::npos;
     });
   });
-}
-
-bool is_race(const metal::Hazard& hazard) {
-  using enum metal::HazardKind;
-  return hazard.kind == threadgroup_race || hazard.kind == unfenced_barrier;
 }
 
 // Fills the suspects, the most likely first, and returns the repaired source, if there is one. Long because each search depends on what the
@@ -225,23 +188,25 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
     }
     knows_subject = focus_on_subject(laboratory, likely, focus);
   }
-  const auto race = std::ranges::find_if(finding.hazards, is_race);
-  if (!options.is_fast && blamed.suspects.empty() && race != finding.hazards.end())
+  const auto race = std::ranges::find_if(finding.hazards, needs_barrier);
+  std::vector<Case> stays;
+  for (const Observation& observation : nearby.passing) stays.push_back(observation.test_case);
+  const EditSearch search = {.kind = likely.kind,
+                             .is_kind_sure = likely.goodness >= kSureFit,
+                             .failing = must_pass,
+                             .passing = stays,
+                             .given = given,
+                             .suspicion = focus.suspects.empty() && !knows_subject ? nullptr : &focus.suspicion,
+                             .landmarks = focus.landmarks && focus.is_sure ? &*focus.landmarks : nullptr,
+                             .budget = budget};
+  if (!options.is_fast && blamed.suspects.empty() && race != finding.hazards.end()) {
     blamed = blame_missing_barrier(laboratory, *race, std::span(&finding.minimal.test_case, 1), given);
+    if (blamed.is_partial) blame_second_mistake(laboratory, blamed, search);
+  }
   // An access outside of a buffer may follow from any mistake in an index.
   const bool is_half = is_of_table && blamed.is_partial;
   // A table that is no longer recognised is no longer compared, so an edit that hides a wrong one seems to repair it.
   if (!options.is_fast && (is_half || (blamed.suspects.empty() && !has_table)) && race == finding.hazards.end()) {
-    std::vector<Case> stays;
-    for (const Observation& observation : nearby.passing) stays.push_back(observation.test_case);
-    const EditSearch search = {.kind = likely.kind,
-                               .is_kind_sure = likely.goodness >= kSureFit,
-                               .failing = must_pass,
-                               .passing = stays,
-                               .given = given,
-                               .suspicion = focus.suspects.empty() && !knows_subject ? nullptr : &focus.suspicion,
-                               .landmarks = focus.landmarks && focus.is_sure ? &*focus.landmarks : nullptr,
-                               .budget = budget};
     if (!is_half) blamed = blame_small_edits(laboratory, search);
     if (blamed.is_partial) blame_second_mistake(laboratory, blamed, search);
     // It is no repair, but says where to look.
@@ -251,8 +216,10 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   if (!blamed.repaired.empty() && !blamed.is_partial) {
     classify_by_repair(laboratory, nearby, blamed, given, options.passed, finding.classification);
     classify_each(laboratory, blamed.repaired, given, options.passed, finding.classification);
-  } else if (!blamed.repaired.empty() && finding.classification.goodness < kSureFit) {
-    classify_by_half(laboratory, nearby, blamed, given, options.passed, finding.classification);
+  } else if (!blamed.repaired.empty()) {
+    if (finding.classification.goodness < kSureFit)
+      classify_by_half(laboratory, nearby, blamed, given, options.passed, finding.classification);
+    say_second(blamed, finding.classification);
   }
   if (blamed.repaired.empty()) classify_by_landmark(focus, given, options.passed, finding.classification);
   finding.repaired_source = blamed.repaired;

@@ -112,10 +112,10 @@ Row shape(const std::string& type, int columns, int rows) {
 TEST(Surface, MatricesOfEveryShape) {
   for (const std::string type : {"float", "half"}) {
     std::vector<Row> rows;
-    // Half of the shapes in each type, the square ones in both: clang takes long for them.
+    // Half of the shapes in each type: clang takes long for them.
     for (int columns = 2; columns <= 4; ++columns) {
       for (int r = 2; r <= 4; ++r) {
-        const bool is_turn = columns == r || (columns < r) == (type == "float");
+        const bool is_turn = (columns == r ? r % 2 == 0 : columns < r) == (type == "float");
         if (is_turn || std::getenv("ASSAY_TEST_SURFACE") != nullptr) rows.push_back(shape(type, columns, r));
       }
     }
