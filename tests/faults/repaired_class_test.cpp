@@ -46,6 +46,7 @@ TEST(RepairedClass, WhatAPartialRepairLeavesIsNamedToo) {
       .suspects = {}, .repaired = repaired, .is_partial = true, .kind = {}, .left_kind = mistake::kSoftcap, .left_says = "the cap"};
   harness::Classification classification;
   classify_by_half(laboratory, nearby, blamed, given, {}, classification);
+  say_second(blamed, classification);
   EXPECT_EQ(classification.kind, mistake::kStride) << classification.says;
   EXPECT_THAT(classification.says, ::testing::StartsWith("two mistakes at once: "));
   EXPECT_THAT(classification.says, ::testing::EndsWith("; and (softcap) the cap"));
