@@ -140,15 +140,52 @@ std::string with_names_of(std::string_view source, const std::string& other) {
   return renamed += other.substr(at);
 }
 
+namespace {
+
+bool is_in_word(char one) { return std::isalnum(static_cast<unsigned char>(one)) != 0 || one == '_'; }
+
+// Whether two tokens that end and begin so would become one, or two others.
+bool would_join(char last, char first) {
+  constexpr std::string_view alone = "(){}[];,";
+  if (std::isspace(static_cast<unsigned char>(last)) != 0 || std::isspace(static_cast<unsigned char>(first)) != 0) return false;
+  if (is_in_word(last) != is_in_word(first)) return last == '.' || first == '.';
+  return is_in_word(last) || (alone.find(last) == std::string_view::npos && alone.find(first) == std::string_view::npos);
+}
+
+// Appends it with a space before it where the language needs one, or a reader does.
+void append_apart(std::string& text, std::string_view next, bool is_inserted) {
+  if (text.empty() || next.empty()) {
+    text += next;
+    return;
+  }
+  constexpr std::string_view opening = "([ \t\n", closing = ";,.)] \t\n";
+  const bool looks_better =
+      is_inserted && opening.find(text.back()) == std::string_view::npos && closing.find(next.front()) == std::string_view::npos;
+  if (looks_better || would_join(text.back(), next.front())) text += ' ';
+  text += next;
+}
+
+}  // namespace
+
 std::string undone(std::string_view source, const std::vector<Hunk>& hunks) {
   std::string result;
   std::size_t at = 0;
+  bool is_inserted = false, is_removed = false;
+  const auto append_source = [&](std::string_view rest) {
+    // Where something was taken away, a space is left over.
+    constexpr std::string_view closing = " ;,)]";
+    if (is_removed && !rest.empty() && result.ends_with(' ') && closing.find(rest.front()) != std::string_view::npos) result.pop_back();
+    append_apart(result, rest, is_inserted);
+  };
   for (const Hunk& hunk : hunks) {
-    result += source.substr(at, hunk.begin - at);
-    result += " " + hunk.other + " ";
+    append_source(source.substr(at, hunk.begin - at));
+    is_inserted = hunk.begin == hunk.end;
+    is_removed = hunk.other.empty();
+    append_apart(result, hunk.other, is_inserted);
     at = hunk.end;
   }
-  return result += source.substr(at);
+  append_source(source.substr(at));
+  return result;
 }
 
 namespace {

@@ -43,6 +43,17 @@ TEST(TriageHunks, AreUndoneToTheOtherSource) {
   EXPECT_THAT(*same, IsEmpty());
 }
 
+TEST(TriageHunks, WhatIsUndoneReadsAsItWasWritten) {
+  const std::string wrong = "if (on) { a = b * step + c; }\nint x = y- -z; return long_name;\n";
+  const std::string right = "if (on && first) { a = b * row_step + c * 2; }\nint x = y - z; return;\n";
+  const auto hunks = harness::hunks_between(wrong, right);
+  ASSERT_TRUE(hunks);
+  EXPECT_EQ(harness::undone(wrong, *hunks), "if (on && first) { a = b * row_step + c * 2; }\nint x = y- z; return;\n");
+  const auto more = harness::hunks_between(right, wrong);
+  ASSERT_TRUE(more);
+  EXPECT_EQ(harness::undone(right, *more), "if (on) { a = b * step + c; }\nint x = y - - z; return long_name;\n");
+}
+
 TEST(TriageHunks, AMissingStatementIsMissedOnTheLineBelow) {
   const std::string right = "int f() {\n  int s = 0;\n  s += 1;\n  return s;\n}\n";
   const auto statement = harness::hunks_between("int f() {\n  int s = 0;\n  return s;\n}\n", right);
