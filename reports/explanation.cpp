@@ -123,6 +123,18 @@ std::string split_text(const ErrorSplit& split) {
   return text;
 }
 
+namespace {
+
+// Whether the output is wrong without any rounding, and no line rounds too much or overflows.
+bool is_only_logic(const Explanation& explanation) {
+  const ErrorSplit& split = *explanation.verdict.split;
+  const bool rounds_too = !split.worst.empty() && !split.worst.front().is_mostly_logic();
+  const bool overflows = explanation.birth && explanation.birth->is_overflow;
+  return split.above_bound != 0 && explanation.verdict.lost_shadows.empty() && !rounds_too && !overflows;
+}
+
+}  // namespace
+
 std::string conclusion_of(const Explanation& explanation) {
   const harness::Verdict& verdict = explanation.verdict;
   if (!verdict.split) return "there is no output to explain";
@@ -171,6 +183,8 @@ std::string explanation_text(const Explanation& explanation) {
                         places_text(verdict.lost_shadows));
   text += elements_text(*verdict.split, verdict.row_length);
   text += means_text(explanation);
+  if (is_only_logic(explanation))
+    return text + "\nwhere it rounds says nothing about such a mistake, so no line is named; `assay triage` looks for the line\n";
   text += lines_text(explanation);
   text += fmt::format("\nfirst relative error above {:.3g}\n  ", explanation.large_error);
   text += explanation.birth ? fmt::format("in {}: {}\n", explanation.birth->function, explanation.birth->message)

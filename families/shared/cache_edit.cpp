@@ -2,6 +2,7 @@
 #include "families/shared/cache_edit.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/code_bytes.h"
@@ -186,11 +187,15 @@ std::vector<double> learn_centroids(const StoredSide& side, std::size_t head, st
 void decode_slot(const StoredSide& side, const CacheEdit& edit, std::size_t head, std::size_t slot, std::span<double> row) {
   const std::size_t source = slot_of(side, edit.slots, slot);
   const std::size_t position = head * side.capacity + source;
+  // A row has more coordinates than there are centroids.
+  std::array<double, 256> centroids;
+  for (std::size_t index = 0; index < std::size_t{1} << static_cast<unsigned>(side.bits); ++index)
+    centroids[index] = centroid(side, edit, index);
   double multiplier = 0;
   for (std::size_t j = 0; j < side.head_dim; ++j) {
     const std::size_t block = side.norms_per_position == 1 ? 0 : j / 256;
     if (j % 256 == 0) multiplier = norm_of(side, edit.norms, head, source, block) / side.divisor * edit.factor;
-    row[j] = centroid(side, edit, index_of(side, edit.codes, position, j)) * multiplier;
+    row[j] = centroids[index_of(side, edit.codes, position, j)] * multiplier;
   }
 }
 

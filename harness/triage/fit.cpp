@@ -13,6 +13,7 @@
 
 #include "families/mistakes.h"
 #include "harness/cases/case_data.h"
+#include "harness/cases/case_size.h"
 #include "harness/triage/named_factor.h"
 #include "harness/triage/ordered.h"
 #include "math/functions.h"
@@ -23,6 +24,8 @@ namespace {
 // Number of cases for a first selection; only the best fits are tried on all cases.
 constexpr std::size_t kFirstCases = 3;
 constexpr std::size_t kFinalists = 24;
+// With larger cases, pairs take seconds for each of the few times that a class is decided.
+constexpr double kLargestOfPairs = 3e5;
 // A kernel with a mistake has the rounding errors of the mistaken values: the bound of the judge, with room for other
 // orders of operations.
 constexpr double kRoom = 4.0;
@@ -254,7 +257,9 @@ std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const O
   }
   const auto by_score = [](const Candidate& candidate) { return -candidate.score(); };
   order_by(candidates, by_score);
-  if (std::ranges::none_of(candidates, is_explanation)) {
+  const bool are_small =
+      std::ranges::all_of(wrong, [](const Specimen& specimen) { return size_of(specimen.observation->test_case) <= kLargestOfPairs; });
+  if (are_small && std::ranges::none_of(candidates, is_explanation)) {
     std::ranges::move(pairs_of(candidates, wrong), std::back_inserter(candidates));
     order_by(candidates, by_score);
   }
@@ -265,7 +270,8 @@ std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const O
   }
   for (Candidate& candidate : candidates) {
     for (std::size_t i = first; i < wrong.size(); ++i) try_on(candidate, wrong[i]);
-    for (const Specimen& specimen : right) {
+    // What explains nothing is not reported.
+    for (const Specimen& specimen : candidate.goodness() > 0.0 ? std::span<const Specimen>(right) : std::span<const Specimen>()) {
       ++candidate.passing;
       const std::vector<double> prediction = candidate.predict(*specimen.model, candidate.factor.value_or(1.0));
       if (shows_nothing(*specimen.observation, prediction)) ++candidate.predicted;

@@ -26,6 +26,11 @@ std::string named_factor(double factor, std::span<const double> row_lengths) {
     known.emplace_back(1 / (size * std::sqrt(size)), text + "^-1.5");
     known.emplace_back(log2e / std::sqrt(size), "log2(e)/sqrt(" + text + ")");
   }
+  // Those of other rows, which a kernel may have as a number. A square's root is any number's.
+  for (const double size : {32.0, 80.0, 96.0, 128.0, 192.0, 512.0, 576.0}) {
+    known.emplace_back(1 / std::sqrt(size), fmt::format("1/sqrt({:g})", size));
+    known.emplace_back(std::sqrt(size), fmt::format("sqrt({:g})", size));
+  }
   const std::string number = fmt::format("{:.6g}", factor);
   constexpr double same = 1e-3;
   for (const auto& [value, name] : known) {

@@ -242,7 +242,8 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
   asked.most_lines = finding.classification.kind == mistake::kHalf ? few : 0;
   const Explanation explanation = explain_case(*prepared, finding.minimal.test_case, options, asked);
   // Where a right number is rounded says nothing about a wrong one.
-  const bool is_wrong_unrounded = explanation.logic > explanation.rounding;
+  // NaN if a wrong element has no bound but 0.
+  const bool is_wrong_unrounded = !(explanation.logic <= explanation.rounding) || explanation.not_finite > 0;
   for (const LineContribution& line : explanation.lines) {
     // Nor does it where no number is wrong by more than its bound.
     if (is_wrong_unrounded || finding.minimal.judgement.above_bound == 0) break;

@@ -223,9 +223,9 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   }
   if (blamed.repaired.empty()) classify_by_landmark(focus, given, options.passed, finding.classification);
   finding.repaired_source = blamed.repaired;
-  // A race or an invalid access is certain; where landmarks part may only be its consequence.
+  // A race, an invalid access or a wrong table is certain; where landmarks part may only be its consequence.
   const auto add_focus = [&] { std::ranges::move(focus.suspects, std::back_inserter(finding.suspects)); };
-  const bool is_focus_first = finding.hazards.empty() || fills_partly(laboratory.variant(), finding.hazards, focus);
+  const bool is_focus_first = (finding.hazards.empty() && !has_table) || fills_partly(laboratory.variant(), finding.hazards, focus);
   if (is_focus_first) add_focus();
   std::ranges::move(observed_suspects(laboratory, finding, blamed.repaired.empty() && !options.is_fast),
                     std::back_inserter(finding.suspects));

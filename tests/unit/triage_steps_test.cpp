@@ -172,7 +172,8 @@ TEST(TriageFit, NamesConstantsThatKernelsLeaveOut) {
                                       {0.3, "0.3"}}) {
     EXPECT_EQ(harness::named_factor(factor, sizes), words);
   }
-  EXPECT_EQ(harness::named_factor(std::sqrt(512.0), {}), "22.6274");
+  EXPECT_EQ(harness::named_factor(std::sqrt(512.0), {}), "22.6274 = sqrt(512)");
+  EXPECT_EQ(harness::named_factor(std::sqrt(500.0), {}), "22.3607");
 }
 
 // Two heads and three queries; each row is different.
