@@ -16,6 +16,7 @@
 #include "harness/triage/common_feature.h"
 #include "harness/triage/fit.h"
 #include "harness/triage/focus.h"
+#include "harness/triage/hunks.h"
 #include "harness/triage/ordered.h"
 #include "harness/triage/repaired_thing.h"
 
@@ -132,6 +133,16 @@ const Fit* told_by_repair(std::span<const Fit> fits, const kernels::Variant& var
   return found == fits.end() ? nullptr : &*found;
 }
 
+// Two mistakes are in two places.
+bool is_at_one_place(const Laboratory& laboratory, const std::string& repaired) {
+  const std::optional<std::vector<Hunk>> hunks = hunks_between(kernels::read_text(laboratory.variant().source), repaired, true);
+  return hunks && by_lines(*hunks).size() == 1;
+}
+
+bool is_of_pair(const Classification& classification) {
+  return std::ranges::any_of(classification.fits, [&](const Fit& fit) { return fit.is_pair && fit.says == classification.says; });
+}
+
 }  // namespace
 
 void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blame& blamed, std::span<const Case> failing,
@@ -145,7 +156,13 @@ void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blam
   std::vector<Observation> observed = observe_some(laboratory, failing);
   observed.insert(observed.end(), nearby.failing.begin(), nearby.failing.end());
   // Cases that are too expensive to be observed show no known mistake.
-  const std::vector<Fit> fits = observed.empty() ? std::vector<Fit>() : fits_of(observed, nearby.right(), laboratory.shelf());
+  std::vector<Fit> fits = observed.empty() ? std::vector<Fit>() : fits_of(observed, nearby.right(), laboratory.shelf());
+  if (is_at_one_place(laboratory, blamed.repaired)) {
+    // Where a pair explains most, what one mistake explains stands behind it.
+    const bool has_pair = std::erase_if(fits, &Fit::is_pair) > 0 || is_of_pair(classification);
+    if (has_pair) std::ranges::copy_if(classification.fits, std::back_inserter(fits), [](const Fit& fit) { return !fit.is_pair; });
+    if (is_of_pair(classification)) classification.kind = mistake::kUnknown;
+  }
   const auto take = [&](std::string_view kind, std::string says) {
     classification.kind = kind;
     classification.says = std::move(says);

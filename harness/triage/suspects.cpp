@@ -242,8 +242,9 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
   asked.most_lines = finding.classification.kind == mistake::kHalf ? few : 0;
   const Explanation explanation = explain_case(*prepared, finding.minimal.test_case, options, asked);
   // Where a right number is rounded says nothing about a wrong one.
-  // NaN if a wrong element has no bound but 0.
-  const bool is_wrong_unrounded = !(explanation.logic <= explanation.rounding) || explanation.not_finite > 0;
+  const std::optional<ErrorSplit>& split = explanation.verdict.split;
+  const bool is_worst_logic = split && split->above_bound != 0 && (split->worst.empty() || split->worst.front().is_mostly_logic());
+  const bool is_wrong_unrounded = explanation.logic > explanation.rounding || is_worst_logic;
   for (const LineContribution& line : explanation.lines) {
     // Nor does it where no number is wrong by more than its bound.
     if (is_wrong_unrounded || finding.minimal.judgement.above_bound == 0) break;
