@@ -73,7 +73,7 @@ struct Row {
 };
 void PrintTo(const Row& row, std::ostream* stream) { *stream << row.variant << ": " << row.twin.planted; }
 
-// Every sixth row: each sixth is a suite of its own, because one of all would take too long. CI runs the first.
+// One row of so many `parts`. Each part is a suite of its own, because one of all would take too long. CI runs the first.
 std::vector<Row> part_of_rows(std::size_t first, std::size_t parts = 6) {
   std::vector<Row> rows;
   std::size_t number = 0;
@@ -131,7 +131,7 @@ std::string name_of(const ::testing::TestParamInfo<Row>& row) {
   return std::string(row.param.variant) + "_" + std::string(row.param.twin.name);
 }
 
-// The first sixth in halves: CI runs one.
+// The first sixth in halves.
 INSTANTIATE_TEST_SUITE_P(First, FaultyTwin, ::testing::ValuesIn(part_of_rows(0, 12)), name_of);
 INSTANTIATE_TEST_SUITE_P(Seventh, FaultyTwin, ::testing::ValuesIn(part_of_rows(6, 12)), name_of);
 INSTANTIATE_TEST_SUITE_P(Second, FaultyTwin, ::testing::ValuesIn(part_of_rows(1)), name_of);
