@@ -187,7 +187,7 @@ std::vector<double> learn_centroids(const StoredSide& side, std::size_t head, st
 void decode_slot(const StoredSide& side, const CacheEdit& edit, std::size_t head, std::size_t slot, std::span<double> row) {
   const std::size_t source = slot_of(side, edit.slots, slot);
   const std::size_t position = head * side.capacity + source;
-  // A row has more coordinates than there are centroids.
+  // A row has at least as many coordinates as there are centroids.
   std::array<double, 256> centroids;
   for (std::size_t index = 0; index < std::size_t{1} << static_cast<unsigned>(side.bits); ++index)
     centroids[index] = centroid(side, edit, index);

@@ -6,12 +6,10 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "families/mistake_words.h"
 #include "harness/cases/case_size.h"
 #include "harness/cases/suite.h"
 #include "harness/triage/confirm.h"
@@ -25,7 +23,6 @@
 #include "harness/triage/ordered.h"
 #include "harness/triage/repaired_class.h"
 #include "harness/triage/second_mistake.h"
-#include "harness/triage/subject_lines.h"
 #include "harness/triage/suspects.h"
 #include "harness/triage/telling_cases.h"
 #include "harness/triage/without_repair.h"
