@@ -23,6 +23,7 @@
 #include "harness/triage/ordered.h"
 #include "harness/triage/repaired_class.h"
 #include "harness/triage/second_mistake.h"
+#include "harness/triage/subject_lines.h"
 #include "harness/triage/suspects.h"
 #include "harness/triage/telling_cases.h"
 #include "harness/triage/without_repair.h"
