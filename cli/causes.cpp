@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -18,7 +16,6 @@
 #include "base/text.h"
 #include "cli/failure_keeper.h"
 #include "cli/say.h"
-#include "cli/terminal.h"
 #include "families/registry.h"
 #include "kernels/variant.h"
 #include "reports/triage_record.h"
@@ -53,15 +50,38 @@ void require_unchanged(const KernelTexts& texts, const std::string& variant) {
                     base::on_one_line(changed.string()), variant));
 }
 
-// Nobody has to wait for the lines to know the rest.
-void say_first_answer(const harness::Finding& finding, double repair_seconds, std::chrono::steady_clock::time_point start) {
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  const harness::Classification& found = finding.classification;
-  say(stderr,
-      "assay: after {:.1f} s: {}{}{}; the smallest case: {}; now looking for the line, and up to {:g} s for a repair (--fast leaves "
-      "this out)\n",
-      taken.count(), found.kind, found.says.empty() ? "" : ": ", found.says, harness::format_case(finding.minimal.test_case),
-      repair_seconds);
+// What is known before the page is: nobody has to wait for the lines to know the rest.
+class Waiting {
+ public:
+  void say_first_answer(const harness::Finding& finding, double repair_seconds) {
+    const harness::Classification& found = finding.classification;
+    say(stderr,
+        "assay: after {:.1f} s: {}{}{}; the smallest case: {}; now looking for the line, and up to {:g} s for a repair (--fast leaves "
+        "this out)\n",
+        seconds(), found.kind, found.says.empty() ? "" : ": ", found.says, harness::format_case(finding.minimal.test_case), repair_seconds);
+    said_at_ = seconds();
+  }
+
+  void say_tried(std::size_t tried, std::size_t edits) {
+    constexpr double often = 10;
+    if (seconds() - said_at_ < often) return;
+    said_at_ = seconds();
+    say(stderr, "assay: after {:.0f} s: {} of {} small edits tried\n", said_at_, tried, edits);
+  }
+
+ private:
+  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  double said_at_ = 0;
+};
+
+// A version that does not compile explains nothing, and the user has to know that.
+void require_compiles(const harness::Laboratory& laboratory, const std::filesystem::path& against, const harness::Case& test_case) {
+  const std::string problem = laboratory.with_source(against).problem(test_case);
+  if (!problem.empty())
+    throw std::invalid_argument(fmt::format("--against {} is not a right version: it does not compile for {}\n{}", against.string(),
+                                            harness::format_case(test_case), problem));
 }
 
 }  // namespace
@@ -88,10 +108,11 @@ void find_causes(const TriageSetting& setting, const Outcomes& outcomes, const I
     std::ranges::copy_if(outcomes.passed, std::back_inserter(limits.passed),
                          [&](const harness::Case& test_case) { return test_case.variant == variant; });
     limits.relatives = relatives_of(laboratory.variant().family);
-    // In a log, the page itself comes soon enough.
-    if (!limits.is_fast && is_terminal(stderr)) {
-      limits.first_answer = [start = std::chrono::steady_clock::now(), seconds = limits.repair_budget.count()](
-                                const harness::Finding& finding) { say_first_answer(finding, seconds, start); };
+    for (const std::filesystem::path& file : limits.against) require_compiles(laboratory, file, of_variant.front().test_case);
+    Waiting waiting;
+    if (!limits.is_fast) {
+      limits.first_answer = [&](const harness::Finding& finding) { waiting.say_first_answer(finding, limits.repair_budget.count()); };
+      limits.edits_tried = [&](std::size_t tried, std::size_t edits) { waiting.say_tried(tried, edits); };
     }
     reports::TriagedVariant found{.variant = variant, .page = {}, .findings = harness::triage(laboratory, of_variant, limits)};
     reports::TriagePage& page = found.page;

@@ -27,8 +27,8 @@ struct TriageSetting {
   harness::TriageOptions limits;            // without relatives and cases that passed
 };
 
-// Throws std::invalid_argument if a file of --against does not exist. `tell` gets the variants one after the other as they are done; no
-// further one is begun after an interruption.
+// Throws std::invalid_argument if a file of --against does not exist or does not compile. `tell` gets the variants one after the other as
+// they are done; no further one is begun after an interruption.
 void find_causes(const TriageSetting& setting, const Outcomes& outcomes, const InterruptGuard& interrupt,
                  const std::function<void(reports::TriagedVariant)>& tell);
 

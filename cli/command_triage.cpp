@@ -32,6 +32,8 @@
 namespace assay::cli {
 namespace {
 
+constexpr double kLongestSearch = 86400;  // seconds
+
 struct TriageCommand {
   Options options;
   std::string ledger;
@@ -150,6 +152,8 @@ class TriageOutput {
 int triage(const TriageCommand& asked) {
   TriageCommand command = asked;
   require_writable(command.output);
+  if (command.is_fast && !command.against.empty())
+    throw std::invalid_argument("--fast edits no kernel, so it finds no difference from --against: leave one of them out");
   std::optional<harness::RunDescription> recorded;
   if (!command.ledger.empty() || !command.run.empty()) {
     if (!command.options.words.empty()) throw std::invalid_argument("pass either cases or a recorded run (--ledger, --run), not both");
@@ -217,13 +221,13 @@ void add_triage(CLI::App& app, Action& action) {
       ->add_option("--minimise-seconds", command->minimise_seconds,
                    "Time limit of the search for the smallest case of a finding; default: 4")
       ->type_name("S")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0.0, kLongestSearch));
   app_command
       ->add_option("--repair-seconds", command->repair_seconds,
                    "Time limit of the search for a small edit that repairs a kernel without a correct source to compare with; default: 90, "
                    "0: no search")
       ->type_name("S")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0.0, kLongestSearch));
   app_command->add_flag(
       "--fast", command->is_fast,
       "Only what needs no edited kernel: cases, places, hazards, tables of constants, classes, lines of hazards and tables");

@@ -6,6 +6,7 @@
 
 #include <any>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,7 +18,6 @@ namespace assay::families {
 class Model {
  public:
   Model() = default;
-  Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
   virtual ~Model() = default;
 
@@ -25,6 +25,12 @@ class Model {
   [[nodiscard]] virtual std::vector<double> row_lengths() const { return {}; }
   // The codebook that explains the values of an output; empty if it cannot be determined.
   [[nodiscard]] virtual std::vector<double> learn_codebook(std::span<const double> /*actual*/) const { return {}; }
+  // The same model, which predicts only these rows of the judged output and what belongs to them in a second one: other elements may be
+  // anything. nullptr: the model predicts nothing but whole outputs.
+  [[nodiscard]] virtual std::shared_ptr<const Model> only_rows(const std::vector<bool>& /*rows*/) const { return nullptr; }
+
+ protected:
+  Model(const Model&) = default;
 };
 
 // The classes, in the words of reports.

@@ -24,7 +24,7 @@ enum class HazardKind {
   device_race,         // in device memory, between threadgroups of one dispatch
   simdgroup_race,      // in threadgroup or device memory, within one simdgroup: harmless in lockstep, undefined by the language
   identical_writes,    // unordered writes of the same bits to one place
-  nonfinite_result,    // a NaN or an infinity from an operation on finite operands
+  nonfinite_result,    // a NaN from an operation on other numbers, or an infinity from one on finite numbers
   lost_index_bits,     // a conversion to a type that cannot hold an index
 };
 inline constexpr HazardKind kLastHazardKind = HazardKind::lost_index_bits;

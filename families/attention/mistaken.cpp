@@ -308,6 +308,12 @@ AttentionChunks MistakenAttention::chunks_of(const Change& change, const Row& ro
   return chunks;
 }
 
+std::shared_ptr<const Model> MistakenAttention::only_rows(const std::vector<bool>& rows) const {
+  auto reduced = std::make_shared<MistakenAttention>(*this);
+  reduced->only_ = rows;
+  return reduced;
+}
+
 std::vector<double> MistakenAttention::evaluate(const Change& change) const {
   std::vector<double> other_keys;
   std::vector<double> other_values;
@@ -322,15 +328,15 @@ std::vector<double> MistakenAttention::evaluate(const Change& change) const {
   if (split.keys_of_chunk == 0) split.keys_of_chunk = std::max<std::size_t>(1, (shape_.keys + split.streams - 1) / split.streams);
   const StreamShape streams = {.workgroups = 1, .simdgroups = split.streams, .head_dim = shape_.dv, .partials = false};
   std::vector<double> output(shape_.batches * shape_.heads * shape_.queries * shape_.dv);
-  std::vector<double> sums;
-  std::size_t at = 0;
+  std::vector<double> sums(output.size() / shape_.dv);
+  std::size_t row = 0;
   for (std::size_t batch = 0; batch < shape_.batches; ++batch) {
     for (std::size_t head = 0; head < shape_.heads; ++head) {
-      for (std::size_t query = 0; query < shape_.queries; ++query) {
+      for (std::size_t query = 0; query < shape_.queries; ++query, ++row) {
+        if (!only_.empty() && !only_[row]) continue;
         const AttentionChunks chunks = chunks_of(change, {batch, head, query}, split, keys);
-        sums.push_back(attend(change.online, streams, chunks, values, output.data() + at) *
-                       (lse_ == oracles::LogBase::two ? std::numbers::log2e : 1.0));
-        at += shape_.dv;
+        sums[row] = attend(change.online, streams, chunks, values, output.data() + row * shape_.dv) *
+                    (lse_ == oracles::LogBase::two ? std::numbers::log2e : 1.0);
       }
     }
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "families/attention/inputs.h"
@@ -89,6 +90,7 @@ class MistakenAttention final : public Model {
   [[nodiscard]] std::vector<double> row_lengths() const override {
     return {static_cast<double>(shape_.dk), static_cast<double>(shape_.dv)};
   }
+  [[nodiscard]] std::shared_ptr<const Model> only_rows(const std::vector<bool>& rows) const override;
 
  private:
   struct Row {
@@ -115,6 +117,7 @@ class MistakenAttention final : public Model {
   oracles::LogBase lse_ = oracles::LogBase::none;
   double scale_ = 1;
   std::vector<double> q_, k_, v_;  // as Inputs, with a row of NaN behind
+  std::vector<bool> only_;         // by row of the output; empty: all
 };
 
 [[nodiscard]] std::vector<Mistake> attention_mistakes();

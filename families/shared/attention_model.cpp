@@ -307,6 +307,12 @@ bool AttentionModel::applies(const AttentionChange& change) const {
   }
 }
 
+std::shared_ptr<const Model> AttentionModel::only_rows(const std::vector<bool>& rows) const {
+  auto reduced = std::make_shared<AttentionModel>(*this);
+  reduced->only_ = rows;
+  return reduced;
+}
+
 std::vector<double> AttentionModel::evaluate(const AttentionChange& asked) const {
   const AttentionChange change = applies(asked) ? asked : AttentionChange{};
   const std::vector<double> q = queries_of(change);
@@ -321,12 +327,13 @@ std::vector<double> AttentionModel::evaluate(const AttentionChange& asked) const
   for (std::size_t batch = 0; batch < batches_; ++batch) {
     for (std::size_t head = 0; head < heads_; ++head) {
       for (std::size_t query = 0; query < queries_; ++query) {
+        const std::size_t row = (batch * heads_ + head) * queries_ + query;
+        if (!only_.empty() && !only_[row]) continue;
         const std::size_t of_keys = mapped(change.key_heads, head);
         const std::size_t of_values = mapped(change.value_heads, head);
         const std::size_t q_head = change.query_heads == HeadMap::first  ? 0
                                    : change.query_heads == HeadMap::next ? (head + 1) % heads_
                                                                          : head;
-        const std::size_t place = ((batch * heads_ + head) * queries_ + query) * dim_;
         const double* q_row = q.data() + ((batch * heads_ + q_head) * queries_ + query) * dim_;
         const auto rows_of = [&](const std::vector<double>& cache, std::size_t kv_head, AttentionChange::HeadSpacing spacing) {
           const std::size_t apart = spacing == AttentionChange::HeadSpacing::length ? length_ : rows_;
@@ -334,7 +341,7 @@ std::vector<double> AttentionModel::evaluate(const AttentionChange& asked) const
         };
         const AttentionChunks chunks =
             chunks_of(change, {batch, head, query, of_keys, of_values}, q_row, rows_of(keys, of_keys, change.key_spacing));
-        attend(change, shape, chunks, rows_of(values, of_values, change.value_spacing), output.data() + place);
+        attend(change, shape, chunks, rows_of(values, of_values, change.value_spacing), output.data() + row * dim_);
       }
     }
   }

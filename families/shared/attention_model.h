@@ -34,6 +34,7 @@ class AttentionModel final : public Model {
   [[nodiscard]] std::vector<double> row_lengths() const override { return {static_cast<double>(dim_)}; }
   // For a single key, whose weight is 1 whatever its score.
   [[nodiscard]] std::vector<double> learn_codebook(std::span<const double> actual) const override;
+  [[nodiscard]] std::shared_ptr<const Model> only_rows(const std::vector<bool>& rows) const override;
 
  private:
   struct Row {
@@ -62,6 +63,7 @@ class AttentionModel final : public Model {
   bool partials_ = false;
   std::vector<float> q_;
   std::vector<double> k_, v_, mask_;
+  std::vector<bool> only_;  // by row of the output; empty: all
 
   std::shared_ptr<const fixtures::DecodeInputs> decode_;
   oracles::DecodeShape shape_;

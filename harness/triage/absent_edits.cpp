@@ -38,6 +38,8 @@ class AbsentEdits : public EditMaker {
       add_first_only(expression);
       add_sizes(i);
     }
+    guard_maxima();
+    guard_weights();
     return std::move(edits_);
   }
 
@@ -294,6 +296,31 @@ class AbsentEdits : public EditMaker {
         replace("more_size", term.range, fmt::format("({} + {})", text, size));
         replace("more_size", term.range, fmt::format("({} - {})", text, size));
       }
+    }
+  }
+
+  // Where nothing has been seen, the maximum is minus infinity: `if (top == -INFINITY) continue;` behind `top = simd_max(score)`.
+  void guard_maxima() {
+    constexpr std::array<std::string_view, 4> maxima = {"max", "fmax", "simd_max", "quad_max"};
+    for (std::size_t i = 1; i + 2 < tokens_.size(); ++i) {
+      if (!tokens_[i].is("=") || !tokens_[i - 1].is_identifier() || !among(maxima, tokens_[i + 1].text) || !tokens_[i + 2].is("("))
+        continue;
+      const std::size_t end = tokens_[i + 2].match + 1;
+      if (end >= tokens_.size() || !tokens_[end].is(";")) continue;
+      replace("guarded", {end, end + 1}, fmt::format("; if ({} == -INFINITY) continue;", tokens_[i - 1].text));
+    }
+  }
+
+  // A weight of nothing is 0: `(score == -INFINITY ? 0.0f : exp(score - top))` for `exp(score - top)`.
+  void guard_weights() {
+    constexpr std::array<std::string_view, 2> powers = {"exp", "exp2"};
+    for (std::size_t i = 0; i + 4 < tokens_.size(); ++i) {
+      if (!among(powers, tokens_[i].text) || !tokens_[i + 1].is("(") || !tokens_[i + 2].is_identifier() || !tokens_[i + 3].is("-"))
+        continue;
+      // What stands in front of the name belongs to it.
+      const bool is_qualified = i >= 2 && tokens_[i - 1].is("::");
+      const TokenRange call = {is_qualified ? i - 2 : i, tokens_[i + 1].match + 1};
+      replace("guarded", call, fmt::format("({} == -INFINITY ? 0.0f : {})", tokens_[i + 2].text, text_of(call)));
     }
   }
 

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "harness/triage/nan_birth.h"
 #include "harness/triage/permutation.h"
 
 namespace assay::harness {
@@ -28,6 +29,7 @@ bool is_contradicted(const Fit& fit, bool says_nothing) {
 struct Faults {
   std::size_t faulty = 0, unwritten = 0;
   std::size_t telling_nothing = 0;  // not finite, or 0
+  std::size_t nan = 0;
 };
 
 Faults count_faults(std::span<const Observation> failing) {
@@ -36,6 +38,7 @@ Faults count_faults(std::span<const Observation> failing) {
     for (std::size_t i = 0; i < observation.actual.size(); ++i) {
       if (!observation.is_faulty(i)) continue;
       ++faults.faulty;
+      if (std::isnan(observation.actual[i]) && !is_unwritten(observation.actual[i])) ++faults.nan;
       if (is_unwritten(observation.actual[i])) {
         ++faults.unwritten;
       } else if (!std::isfinite(observation.actual[i]) || observation.actual[i] == 0.0) {
@@ -156,6 +159,15 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
   const Fit* best = nullptr;
   if (!result.fits.empty()) best = says_nothing && named != result.fits.end() ? &*named : &result.fits.front();
   const bool is_exact = best != nullptr && best->exact > 0.95 && best->goodness > kGood && is_possible(*best);
+  // NaN fit whatever may leave nothing, unless that also tells the cases that pass.
+  const bool tells_right = is_exact && !best->is_pair && best->has_passing && best->predicted > kGood;
+  if (evidence.nan_birth && is_of_nothing(*evidence.nan_birth) && faults.nan == faults.faulty && !tells_right) {
+    const auto of_nothing = std::ranges::find(result.fits, mistake::kEmptyMerge, &Fit::kind);
+    const bool is_known = of_nothing != result.fits.end() && of_nothing->goodness > kGood;
+    decide(result, mistake::kEmptyMerge,
+           is_known ? of_nothing->says : fmt::format("the first NaN is that of {}", formula_of(*evidence.nan_birth)), *evidence.nan_birth);
+    return result;
+  }
   if (is_exact) {
     take_fit(result, *best);
     return result;

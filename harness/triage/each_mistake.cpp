@@ -86,6 +86,8 @@ void classify_each(const Laboratory& laboratory, const std::string& repaired, st
   }
   // A half repaired mistake is one without a name.
   if (found.size() < 2 || std::ranges::any_of(found, [](const Classification& one) { return one.kind == mistake::kUnknown; })) return;
+  // One mistake may have two places: the type of a variable, and a conversion of what is assigned to it.
+  if (found[0].kind == found[1].kind) return;
   std::string says = fmt::format("two mistakes at once: {}; and ({}) {}", found[0].says, found[1].kind, found[1].says);
   found[0].says = std::move(says);
   classification = std::move(found[0]);

@@ -7,15 +7,14 @@
 #include <chrono>
 #include <cmath>
 #include <iterator>
-#include <memory>
 #include <optional>
 #include <utility>
 
 #include "families/mistakes.h"
-#include "harness/cases/case_data.h"
 #include "harness/cases/case_size.h"
 #include "harness/triage/named_factor.h"
 #include "harness/triage/ordered.h"
+#include "harness/triage/specimen.h"
 #include "math/functions.h"
 
 namespace assay::harness {
@@ -31,15 +30,6 @@ constexpr double kLargestOfPairs = 3e5;
 constexpr double kRoom = 4.0;
 
 using families::Mistake;
-
-struct Specimen {
-  const Observation* observation;
-  std::shared_ptr<const families::Model> model;
-};
-
-std::shared_ptr<const families::Model> model_of(const Case& test_case, const fixtures::Shelf& shelf) {
-  return test_case.family->triage.model(test_case, CaseSource(test_case, shelf).get());
-}
 
 double square(double x) { return x * x; }
 
@@ -236,7 +226,8 @@ std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const O
   std::vector<Specimen> wrong;
   for (const Observation& observation : failing) {
     if (!has_faulty_element(observation)) continue;  // its output is right; it fails for another reason
-    if (auto model = model_of(observation.test_case, shelf)) wrong.push_back({&observation, std::move(model)});
+    Specimen specimen = wrong_specimen_of(observation, shelf);
+    if (specimen.model != nullptr) wrong.push_back(std::move(specimen));
   }
   if (wrong.empty()) return {};
   std::vector<Candidate> candidates;
@@ -266,7 +257,8 @@ std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const O
   candidates.resize(std::min(candidates.size(), kFinalists));
   std::vector<Specimen> right;
   for (const Observation& observation : passing) {
-    if (auto model = model_of(observation.test_case, shelf)) right.push_back({&observation, std::move(model)});
+    Specimen specimen = specimen_of(observation, shelf);
+    if (specimen.model != nullptr) right.push_back(std::move(specimen));
   }
   for (Candidate& candidate : candidates) {
     for (std::size_t i = first; i < wrong.size(); ++i) try_on(candidate, wrong[i]);

@@ -130,6 +130,7 @@ bool is_made_for(std::string_view op, std::string_view kind) {
   if (op == "other_quotient") return is_among(kind, std::array{kHead, kRing, kStride, kLayout, kNotWritten, kUninitialised});
   // What arguments are for that no line uses.
   if (op == "flagged" || op == "given") return true;
+  if (op == "guarded") return kind == kEmptyMerge;
   if (op == "old_value") return is_among(kind, std::array{kRescale, kUnnormalised, kUnknown, kMaximum});
   if (op == "more_weight") return is_among(kind, std::array{kRescale, kUnnormalised, kWorkgroup, kSimdgroup, kUnknown});
   // The first or the last stage of a sum over lanes, or of a merge, is missing.
@@ -231,6 +232,7 @@ std::string_view kind_of(const Edit& edit) {
     return mistake::kRescale;
   if (edit.op == "more_factor" || edit.op == "other_base" || edit.op == "other_function") return mistake::kScale;
   if (edit.op == "more_logarithm") return mistake::kUnnormalised;
+  if (edit.op == "guarded") return mistake::kEmptyMerge;
   if (edit.op == "other_type" && (edit.replacement == "float" || edit.replacement == "float4")) return mistake::kHalf;
   const bool is_start = edit.replacement.find("INFINITY") != std::string::npos || edit.replacement.find("FLT_MAX") != std::string::npos;
   return edit.op == "start" && is_start ? mistake::kMaximum : std::string_view();
@@ -305,6 +307,7 @@ Blame blame_small_edits(const Laboratory& laboratory, const EditSearch& asked) {
   const auto confirms = [&] { return blame.suspects.empty() ? left() > -overtime : std::chrono::steady_clock::now() - found_at < further; };
   std::size_t count = 0;
   for (std::size_t first = 0; first < edits.size() && left().count() > 0 && blame.suspects.empty(); first += count) {
+    if (search.edits_tried != nullptr) search.edits_tried(first, edits.size());
     count = std::min(trials.at_once(), edits.size() - first);
     const std::span<const Edit> some = std::span(edits).subspan(first, count);
     for (const std::size_t i : trials.promising(some)) {

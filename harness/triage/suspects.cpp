@@ -193,21 +193,27 @@ std::vector<metal::Hazard> likely_first(std::vector<metal::Hazard> hazards, cons
 
 }  // namespace
 
+std::optional<Suspect> suspect_at(const Laboratory& laboratory, const metal::SourceLocation& place, std::string why) {
+  if (place.line == 0) return std::nullopt;
+  const std::string own = laboratory.variant().source.string();
+  const bool is_own = is_same_file(place.file, own);
+  return Suspect{.file = is_own ? own : place.file,
+                 .line = place.line,
+                 .why = without_place(std::move(why), place),
+                 .is_elsewhere = !is_own,
+                 .context = {},
+                 .repaired = {}};
+}
+
 std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& finding, bool with_shadows) {
   std::vector<Suspect> suspects;
   const std::string own = laboratory.variant().source.string();
   const auto add = [&](const metal::SourceLocation& place, std::string why) {
-    if (place.line == 0) return;
-    const bool is_own = is_same_file(place.file, own);
-    Suspect suspect{.file = is_own ? own : place.file,
-                    .line = place.line,
-                    .why = without_place(std::move(why), place),
-                    .is_elsewhere = !is_own,
-                    .context = {},
-                    .repaired = {}};
+    std::optional<Suspect> suspect = suspect_at(laboratory, place, std::move(why));
+    if (!suspect) return;
     const bool is_known =
-        std::ranges::any_of(suspects, [&](const Suspect& known) { return known.file == suspect.file && known.line == suspect.line; });
-    if (!is_known) suspects.push_back(std::move(suspect));
+        std::ranges::any_of(suspects, [&](const Suspect& known) { return known.file == suspect->file && known.line == suspect->line; });
+    if (!is_known) suspects.push_back(std::move(*suspect));
   };
   for (const Fault& fault : finding.minimal.faults) {
     const auto* table = fault.as<fault::WrongTable>();

@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +51,7 @@ struct EditSearch {
   const LineSuspicion* suspicion = nullptr;  // nullptr: every line is as likely
   const WrongLandmark* landmarks = nullptr;  // nullptr: nothing is known of them
   std::chrono::duration<double> budget = {};
+  std::function<void(std::size_t, std::size_t)> edits_tried = {};  // TriageOptions::edits_tried
 };
 
 // Finds an edit that makes failing cases pass and keeps passing ones: for kernels without a correct source to compare with.
@@ -56,6 +59,9 @@ struct EditSearch {
 
 // A laboratory for the variant with `text` as its source.
 [[nodiscard]] Laboratory with_text(const Laboratory& laboratory, const std::string& text);
+
+// A place that a run has shown; nullopt if its line is not known.
+[[nodiscard]] std::optional<Suspect> suspect_at(const Laboratory& laboratory, const metal::SourceLocation& place, std::string why);
 
 // The places of hazards and, if requested, the lines where shadows show that an error is made or becomes large.
 [[nodiscard]] std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& finding, bool with_shadows);

@@ -19,6 +19,7 @@
 #include "harness/triage/localise.h"
 #include "harness/triage/minimise.h"
 #include "harness/triage/missing_barrier.h"
+#include "harness/triage/nan_birth.h"
 #include "harness/triage/nearby.h"
 #include "harness/triage/ordered.h"
 #include "harness/triage/repaired_class.h"
@@ -65,7 +66,7 @@ void add_hazards(std::vector<metal::Hazard>& hazards, const Verdict& verdict) {
   }
 }
 
-Evidence gather_evidence(Laboratory& laboratory, Finding& finding) {
+Evidence gather_evidence(Laboratory& laboratory, Finding& finding, std::span<const Observation> passing) {
   Evidence evidence;
   evidence.faults = finding.minimal.faults;
   evidence.depends_on_order =
@@ -75,6 +76,7 @@ Evidence gather_evidence(Laboratory& laboratory, Finding& finding) {
   add_hazards(evidence.hazards, laboratory.verdict_under(finding.minimal.test_case, metal::Policy::checked));
   if (evidence.hazards.empty() && size_of(finding.given.test_case) < kLargestNearby)
     add_hazards(evidence.hazards, laboratory.verdict_under(finding.given.test_case, metal::Policy::checked));
+  evidence.nan_birth = find_nan_birth(laboratory, finding.minimal, passing);
   const Verdict shadowed = laboratory.verdict_under(finding.minimal.test_case, metal::Policy::shadow);
   if (shadowed.split) {
     finding.split = shadowed.split;
@@ -186,6 +188,10 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
     }
     knows_subject = focus_on_subject(laboratory, likely, focus);
   }
+  if (evidence.nan_birth) {
+    focus.suspicion.by_line[evidence.nan_birth->first.line] = 1;
+    knows_subject = true;
+  }
   const auto race = std::ranges::find_if(finding.hazards, needs_barrier);
   std::vector<Case> stays;
   for (const Observation& observation : nearby.passing) stays.push_back(observation.test_case);
@@ -196,7 +202,8 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
                              .given = given,
                              .suspicion = focus.suspects.empty() && !knows_subject ? nullptr : &focus.suspicion,
                              .landmarks = focus.landmarks && focus.is_sure ? &*focus.landmarks : nullptr,
-                             .budget = budget};
+                             .budget = budget,
+                             .edits_tried = options.edits_tried};
   if (!options.is_fast && blamed.suspects.empty() && race != finding.hazards.end()) {
     blamed = blame_missing_barrier(laboratory, *race, std::span(&finding.minimal.test_case, 1), given);
     if (blamed.is_partial) blame_second_mistake(laboratory, blamed, search);
@@ -206,7 +213,8 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   // A table that is no longer recognised is no longer compared, so an edit that hides a wrong one seems to repair it.
   if (!options.is_fast && (is_half || (blamed.suspects.empty() && !has_table)) && race == finding.hazards.end()) {
     if (!is_half) blamed = blame_small_edits(laboratory, search);
-    if (blamed.is_partial) blame_second_mistake(laboratory, blamed, search);
+    // An edit that gives what is made of nothing another value heals what does not depend on it.
+    if (blamed.is_partial && likely.kind != mistake::kEmptyMerge) blame_second_mistake(laboratory, blamed, search);
     // It is no repair, but says where to look.
     if (blamed.is_guess) blamed.repaired.clear();
   }
@@ -222,6 +230,10 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   if (blamed.repaired.empty()) classify_by_landmark(focus, given, options.passed, finding.classification);
   finding.repaired_source = blamed.repaired;
   // A race, an invalid access or a wrong table is certain; where landmarks part may only be its consequence.
+  if (evidence.nan_birth && (blamed.repaired.empty() || blamed.is_partial)) {
+    std::optional<Suspect> born = suspect_at(laboratory, evidence.nan_birth->first, evidence.nan_birth->message);
+    if (born) finding.suspects.insert(finding.suspects.begin(), std::move(*born));
+  }
   const auto add_focus = [&] { std::ranges::move(focus.suspects, std::back_inserter(finding.suspects)); };
   const bool is_focus_first = (finding.hazards.empty() && !has_table) || fills_partly(laboratory.variant(), finding.hazards, focus);
   if (is_focus_first) add_focus();
@@ -264,7 +276,7 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
 
     keep_symptom(laboratory, finding);
     const Nearby nearby = observe_nearby(laboratory, finding.given.test_case, finding.minimal.test_case, options.passed);
-    const Evidence evidence = gather_evidence(laboratory, finding);
+    const Evidence evidence = gather_evidence(laboratory, finding, nearby.passing);
     const Omission* omission = unmodelled_omission(finding.given.test_case);
     finding.classification =
         omission == nullptr ? classify(nearby.failing, nearby.right(), evidence, laboratory.shelf()) : broken_claim(*omission, evidence);

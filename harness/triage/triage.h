@@ -56,6 +56,8 @@ struct TriageOptions {
   bool is_fast = false;  // only what needs no edited kernel: cases, places, hazards, tables, classes
   // Called when this is known of a finding, before lines are searched for; may be null.
   std::function<void(const Finding&)> first_answer = {};
+  // Called while edits are tried, with their number so far and that of all; may be null.
+  std::function<void(std::size_t, std::size_t)> edits_tried = {};
   // Time for finding a small edit that repairs the kernel if no difference from a correct source does; 0: no search.
   std::chrono::duration<double> repair_budget = std::chrono::seconds(90);
 };

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,7 +25,13 @@ struct Written {
   std::size_t offset = 0, length = 0;
 };
 
-// The numbers between the braces behind a name, in their order; empty if something else stands there too.
+// "float4", of the constructor of a vector.
+bool is_vector_name(std::string_view word) {
+  return word.starts_with("float") && word.size() == 6 && word.back() >= '2' && word.back() <= '4';
+}
+
+// The numbers between the braces behind a name, in their order, also those within constructors of vectors; empty if something else stands
+// there too.
 std::vector<Written> numbers_of(const Source& source, const std::string& table, std::uint32_t line) {
   using metal::translate::TokenKind;
   for (const SourcePiece& piece : source.pieces()) {
@@ -36,7 +43,7 @@ std::vector<Written> numbers_of(const Source& source, const std::string& table, 
       std::vector<Written> numbers;
       for (std::size_t at = i + 1; at < tokens[i].match; ++at) {
         const SourceToken& token = tokens[at];
-        if (token.is(",") || token.is("{") || token.is("}")) continue;
+        if (token.is(",") || token.is("{") || token.is("}") || token.is("(") || token.is(")") || is_vector_name(token.text)) continue;
         const bool is_negative = token.is("-");
         if (is_negative) ++at;
         if (tokens[at].kind != TokenKind::number) return {};

@@ -64,11 +64,14 @@ void Checker::arithmetic(const Lane& lane, std::uint32_t number, const std::byte
     std::array<double, 3> operands{};
     for (std::uint32_t operand = 0; operand < operation.operands; ++operand)
       operands[operand] = component(slots + (operand + 1) * kSlotBytes, operation.from, index);
-    if (!std::ranges::all_of(operands, [](double value) { return std::isfinite(value); })) continue;
+    const bool are_finite = std::ranges::all_of(operands, [](double value) { return std::isfinite(value); });
+    const bool has_nan = std::ranges::any_of(operands, [](double value) { return std::isnan(value); });
+    if (!are_finite && (has_nan || !std::isnan(result))) continue;
     findings_.add(HazardKind::nonfinite_result, Line{operation.file, operation.line}, std::nullopt, [&] {
-      return fmt::format("{} from finite operands: {} of simdgroup {} computes {} ({}){}", std::isnan(result) ? "NaN" : "infinity",
-                         fmt::format("lane {}", lane.index), lane.builtins[abi::kSimdgroupIndexInThreadgroup][0],
-                         formula(operation, operands), kTypeNames[operation.type], threadgroup());
+      return fmt::format("{} from {} operands: {} of simdgroup {} computes {} ({}){}", std::isnan(result) ? "NaN" : "infinity",
+                         are_finite ? "finite" : "infinite", fmt::format("lane {}", lane.index),
+                         lane.builtins[abi::kSimdgroupIndexInThreadgroup][0], formula(operation, operands), kTypeNames[operation.type],
+                         threadgroup());
     });
     return;
   }

@@ -11,18 +11,35 @@ namespace {
 
 constexpr unsigned kResult = 1;  // argument of kCheckArithmetic; operands follow
 
-// Whether a number has all exponent bits set; by component.
-llvm::Value* is_not_finite(llvm::IRBuilder<>& builder, llvm::Value* value) {
-  auto* type = value->getType();
-  auto* scalar = type->getScalarType();
-  auto* integer = builder.getIntNTy(scalar->getScalarSizeInBits());
-  llvm::Type* bits = integer;
-  llvm::Constant* mask = llvm::ConstantInt::get(integer, llvm::APFloat::getInf(scalar->getFltSemantics()).bitcastToAPInt());
-  if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) {
-    bits = llvm::FixedVectorType::get(integer, vector->getNumElements());
+// A number, or a vector of them, without its sign, as integers of its size, and infinity as such an integer.
+struct Magnitude {
+  llvm::Value* value;
+  llvm::Constant* infinity;
+};
+
+Magnitude magnitude_of(llvm::IRBuilder<>& builder, llvm::Value* value) {
+  auto* scalar = value->getType()->getScalarType();
+  const unsigned size = scalar->getScalarSizeInBits();
+  llvm::Type* bits = builder.getIntNTy(size);
+  llvm::Constant* infinity = llvm::ConstantInt::get(bits, llvm::APFloat::getInf(scalar->getFltSemantics()).bitcastToAPInt());
+  llvm::Constant* mask = llvm::ConstantInt::get(bits, llvm::APInt::getSignedMaxValue(size));
+  if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType())) {
+    bits = llvm::FixedVectorType::get(bits, vector->getNumElements());
+    infinity = llvm::ConstantVector::getSplat(vector->getElementCount(), infinity);
     mask = llvm::ConstantVector::getSplat(vector->getElementCount(), mask);
   }
-  return builder.CreateICmpEQ(builder.CreateAnd(builder.CreateBitCast(value, bits), mask), mask);
+  return {builder.CreateAnd(builder.CreateBitCast(value, bits), mask), infinity};
+}
+
+// By component.
+llvm::Value* is_not_finite(llvm::IRBuilder<>& builder, llvm::Value* value) {
+  const Magnitude magnitude = magnitude_of(builder, value);
+  return builder.CreateICmpUGE(magnitude.value, magnitude.infinity);
+}
+
+llvm::Value* is_nan(llvm::IRBuilder<>& builder, llvm::Value* value) {
+  const Magnitude magnitude = magnitude_of(builder, value);
+  return builder.CreateICmpUGT(magnitude.value, magnitude.infinity);
 }
 
 // Component by component: a vector form has a register for each component, which other vector operations would mix.
@@ -35,12 +52,15 @@ llvm::Value* any_of_components(llvm::IRBuilder<>& builder, llvm::Value* value) {
   return any;
 }
 
-// Whether a component of the result is not finite although those of the operands are.
+// Whether a component of the result is not finite although those of the operands are, or is NaN although none of theirs is.
 llvm::Value* is_born(llvm::IRBuilder<>& builder, const llvm::CallInst& check) {
-  auto* born = is_not_finite(builder, check.getArgOperand(kResult));
-  for (unsigned operand = kResult + 1; operand < check.arg_size(); ++operand)
-    born = builder.CreateAnd(born, builder.CreateNot(is_not_finite(builder, check.getArgOperand(operand))));
-  return any_of_components(builder, born);
+  auto* not_finite = is_not_finite(builder, check.getArgOperand(kResult));
+  auto* nan = is_nan(builder, check.getArgOperand(kResult));
+  for (unsigned operand = kResult + 1; operand < check.arg_size(); ++operand) {
+    not_finite = builder.CreateAnd(not_finite, builder.CreateNot(is_not_finite(builder, check.getArgOperand(operand))));
+    nan = builder.CreateAnd(nan, builder.CreateNot(is_nan(builder, check.getArgOperand(operand))));
+  }
+  return any_of_components(builder, builder.CreateOr(not_finite, nan));
 }
 
 }  // namespace

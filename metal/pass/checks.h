@@ -37,7 +37,7 @@ using ChecksTogether = std::vector<llvm::CallInst*>;
 // Whether a component of any result is a NaN or an infinity.
 llvm::Value* any_not_finite(llvm::IRBuilder<>& builder, const ChecksTogether& checks);
 
-// Replaces the checks of arithmetic by code that gives up where an operation with finite operands has another result.
+// Replaces the checks of arithmetic by code that gives up where an operation makes a NaN of other numbers, or an infinity of finite ones.
 void settle_arithmetic_checks(llvm::Function& function);
 
 }  // namespace assay::metal::pass

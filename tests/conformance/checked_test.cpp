@@ -333,6 +333,12 @@ INSTANTIATE_TEST_SUITE_P(
                    "infinity from finite operands"},
         CheckedRow{"of_infinity", HazardKind::nonfinite_result,
                    kFloat + "const float m = max(-INFINITY, x);\n" + kOut + "as_type<uint>(exp(-INFINITY - m) + exp(-INFINITY));"},
+        CheckedRow{"of_two_infinities", HazardKind::nonfinite_result,
+                   kFloat + "const float m = x == 7.0f ? -INFINITY : x;\n" + kOut + "as_type<uint>(exp(-INFINITY - m));", 3, 0,
+                   "computes -inf - -inf (float)"},
+        CheckedRow{"of_zero_and_infinity", HazardKind::nonfinite_result,
+                   kFloat + "const float2 v = float2(1.0f, x - 7.0f) * INFINITY;\n" + kOut + "as_type<uint>(v.y);", 2, 0,
+                   "0 * inf (float)"},
         CheckedRow{"of_nan", HazardKind::nonfinite_result, kFloat + kOut + "as_type<uint>(x == 7.0f ? NAN * x : x);"}),
     kNameOfRow);
 
