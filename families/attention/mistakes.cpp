@@ -294,6 +294,13 @@ void add_softmax(Table& table) {
     add(
         mistake::kRescale, "neither the output nor the sum so far is rescaled when the maximum grows", some,
         [](Online& c) { c.keeps_output = c.keeps_sum = true; }, 2);
+    add(
+        mistake::kRescale, "what rescales the output and the sum so far is inverted: exp(new - old) in place of exp(old - new)", some,
+        [](Online& c) { c.inverted = Online::Inverted::something; }, 1);
+    add(
+        mistake::kRescale,
+        "what rescales the output and the sum so far is inverted, also where nothing has been seen: exp(new - old) is infinite there", some,
+        [](Online& c) { c.inverted = Online::Inverted::nothing; }, 2);
     table.add(
         mistake::kEmptyMerge, "a chunk of hidden keys gives NaN: its maximum and the one before are both minus infinity" + some.in,
         [split = some.split](Change& c) {
@@ -312,6 +319,9 @@ void add_softmax(Table& table) {
     add(
         mistake::kEmptyMerge, "a merge of parts without a key gives NaN: all maxima are minus infinity", some,
         [](Online& c) { c.first_maximum = c.first_merge_maximum = -kInfinity; }, 1);
+    add(
+        mistake::kRescale, "the weights of merged parts are inverted: exp(maximum - own) in place of exp(own - maximum)", some,
+        [](Online& c) { c.inverted = Online::Inverted::merges; }, 1);
     add(mistake::kRescale, "outputs of parts are added without weights", some, [](Online& c) { c.merges_output_as_is = true; }, 2);
     add(mistake::kRescale, "sums of parts are added without weights", some, [](Online& c) { c.merges_sum_as_is = true; }, 2);
     add(

@@ -21,6 +21,7 @@ namespace {
 
 struct ReduceChange {
   bool keeps_output = false, keeps_sum = false;  // added without weights
+  bool inverts_weights = false;                  // exp(maximum - own) for exp(own - maximum)
   bool unnormalised = false;
   double lowest_maximum = -1.7e38;
   enum class Lost { nothing, first, last, above_first, upper_half };
@@ -92,10 +93,13 @@ std::vector<double> ReduceModel::evaluate(const ReduceChange& change) const {
       maxima[w] = at(change.pairs_two_apart ? too_near + 1 : shape_.max_index(pairs, change.maxima_reversed ? nwg - 1 - w : w));
       if (!is_lost(change, w, nwg)) maximum = std::max(maximum, maxima[w]);
     }
+    const auto weight_of = [&](std::size_t w) {
+      return in_float(math::exp(change.inverts_weights ? maximum - maxima[w] : maxima[w] - maximum));
+    };
     double sum = 0;
     for (std::size_t w = 0; w < nwg; ++w) {
       if (is_lost(change, w, nwg)) continue;
-      sum += in_float(sums[w] * (change.keeps_sum ? 1.0 : in_float(math::exp(maxima[w] - maximum))));
+      sum += in_float(sums[w] * (change.keeps_sum ? 1.0 : weight_of(w)));
     }
     if (change.sum_of_own) sum = sums[0] * math::exp(maxima[0] - maximum);
     sum = rounded(sum, change.sum);
@@ -106,7 +110,7 @@ std::vector<double> ReduceModel::evaluate(const ReduceChange& change) const {
         const std::size_t column = change.columns_reversed ? j ^ 3U : j;
         const std::size_t place =
             change.not_interleaved ? (outputs * nwg + w) * shape_.head_dim + column : shape_.output_index(outputs, w, column);
-        value += in_float(at(place) * (change.keeps_output ? 1.0 : in_float(math::exp(maxima[w] - maximum))));
+        value += in_float(at(place) * (change.keeps_output ? 1.0 : weight_of(w)));
       }
       value = rounded(value, change.output);
       const double inverse = sum == 0.0 ? 0.0 : in_float(1.0 / in_float(sum));
@@ -124,6 +128,8 @@ std::vector<Mistake> reduce_mistakes() {
   table.add(mistake::kRescale, "workgroups' outputs are added without weights", &Change::keeps_output, true);
   table.add(mistake::kRescale, "workgroups' sums are added without weights", &Change::keeps_sum, true);
   table.add(mistake::kRescale, "all workgroups have equal weights", [](Change& c) { c.keeps_output = c.keeps_sum = true; });
+  table.add(mistake::kRescale, "the weights of workgroups are inverted: exp(maximum - own) in place of exp(own - maximum)",
+            &Change::inverts_weights, true);
   table.add(mistake::kUnnormalised, "the merged output is not divided by the sum", &Change::unnormalised, true);
   table.add(mistake::kUnnormalised, "the merged output is divided by the first workgroup's sum alone", &Change::sum_of_own, true, 2);
   for (const double start : {0.0, -1.0, -100.0, -1000.0, -10000.0, -16384.0, -32752.0, -65504.0}) {

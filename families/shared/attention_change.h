@@ -87,6 +87,9 @@ struct AttentionChange {
   enum class Pairs { none, halves, in_turn };
   Pairs pairs = Pairs::none;
   double weight_exponent = 1, rescale_exponent = 1;  // factors on the exponents of weights, and of what rescales
+  // What rescales is inverted: exp(new - old). With `nothing` also where nothing has been seen, whose 0 times infinity is NaN.
+  enum class Inverted { never, something, nothing, merges };
+  Inverted inverted = Inverted::never;
   Precision output = Precision::full, sum = Precision::full, weights = Precision::full, scores = Precision::full;
   bool unnormalised = false, normalised_early = false;
   enum class Stream { nothing, first_workgroup, last_workgroup, first_simdgroup, last_simdgroup, upper_simdgroups, odd_simdgroups };

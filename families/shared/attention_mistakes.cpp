@@ -177,6 +177,13 @@ void add_softmax(Table& table) {
   table.add(
       mistake::kRescale, "neither the output nor the sum so far is rescaled when the maximum grows",
       [](Change& c) { c.keeps_output = c.keeps_sum = true; }, 1);
+  table.add(mistake::kRescale, "what rescales the output and the sum so far is inverted: exp(new - old) in place of exp(old - new)",
+            &Change::inverted, Change::Inverted::something);
+  table.add(mistake::kRescale,
+            "what rescales the output and the sum so far is inverted, also where nothing has been seen: exp(new - old) is infinite there",
+            &Change::inverted, Change::Inverted::nothing, 1);
+  table.add(mistake::kRescale, "the weights of merged parts are inverted: exp(maximum - own) in place of exp(own - maximum)",
+            &Change::inverted, Change::Inverted::merges);
   table.add(mistake::kRescale, "simdgroups' outputs are added without weights", &Change::merges_output_as_is, true);
   table.add(mistake::kRescale, "simdgroups' sums are added without weights", &Change::merges_sum_as_is, true);
   table.add(

@@ -24,7 +24,9 @@ void add_chunk(const AttentionChange& change, const std::vector<AttentionEntry>&
   if (chunk.empty()) return;
   const double before = bank.maximum;
   for (const AttentionEntry& entry : chunk) bank.maximum = std::max(bank.maximum, entry.score);
-  const double rescale = exp_in_float((before - bank.maximum) * change.rescale_exponent);
+  using Inverted = AttentionChange::Inverted;
+  const bool is_inverted = change.inverted == Inverted::nothing || (change.inverted == Inverted::something && bank.sum != 0.0);
+  const double rescale = exp_in_float((is_inverted ? bank.maximum - before : before - bank.maximum) * change.rescale_exponent);
   if (!change.keeps_sum) bank.sum *= rescale;
   const auto rescale_output = [&] {
     for (double& value : bank.output) value *= rescale;
@@ -79,23 +81,28 @@ bool is_lost_workgroup(const AttentionChange& change, const StreamShape& shape, 
          (change.lost_stream == Stream::last_workgroup && workgroup + 1 == shape.workgroups);
 }
 
-void merge_into(Bank& bank, const Bank& other, bool forgets_maximum) {
+// The factor of a part in a merge.
+double factor_in_merge(const AttentionChange& change, double own, double top) {
+  return exp_in_float(change.inverted == AttentionChange::Inverted::merges ? top - own : own - top);
+}
+
+void merge_into(const AttentionChange& change, Bank& bank, const Bank& other) {
   const double top = std::max(bank.maximum, other.maximum);
-  const double own = exp_in_float(bank.maximum - top);
-  const double others = exp_in_float(other.maximum - top);
+  const double own = factor_in_merge(change, bank.maximum, top);
+  const double others = factor_in_merge(change, other.maximum, top);
   bank.sum = bank.sum * own + other.sum * others;
   for (std::size_t j = 0; j < bank.output.size(); ++j) bank.output[j] = bank.output[j] * own + other.output[j] * others;
-  if (!forgets_maximum) bank.maximum = top;
+  if (!change.merges_forget_maximum) bank.maximum = top;
 }
 
 // By halves, as bf16_vec does, or one after the other.
 Bank merged_in_pairs(const AttentionChange& change, std::vector<Bank> banks) {
   if (change.pairs == AttentionChange::Pairs::in_turn) {
-    for (std::size_t i = 1; i < banks.size(); ++i) merge_into(banks.front(), banks[i], change.merges_forget_maximum);
+    for (std::size_t i = 1; i < banks.size(); ++i) merge_into(change, banks.front(), banks[i]);
     return std::move(banks.front());
   }
   for (std::size_t left = banks.size() / 2; left > 0; left /= 2) {
-    for (std::size_t i = 0; i < left; ++i) merge_into(banks[i], banks[i + left], change.merges_forget_maximum);
+    for (std::size_t i = 0; i < left; ++i) merge_into(change, banks[i], banks[i + left]);
   }
   return std::move(banks.front());
 }
@@ -112,11 +119,11 @@ Bank merged_without_sums(std::vector<Bank> banks) {
   return result;
 }
 
-Bank merged(const std::vector<Bank>& banks, double first_maximum, bool output_as_is, bool sum_as_is) {
+Bank merged(const AttentionChange& change, const std::vector<Bank>& banks, double first_maximum, bool output_as_is, bool sum_as_is) {
   Bank result{0.0, first_maximum, std::vector<double>(banks.front().output.size())};
   for (const Bank& bank : banks) result.maximum = std::max(result.maximum, bank.maximum);
   for (const Bank& bank : banks) {
-    const double factor = exp_in_float(bank.maximum - result.maximum);
+    const double factor = factor_in_merge(change, bank.maximum, result.maximum);
     result.sum += bank.sum * (sum_as_is ? 1.0 : factor);
     for (std::size_t j = 0; j < result.output.size(); ++j) result.output[j] += bank.output[j] * (output_as_is ? 1.0 : factor);
   }
@@ -138,13 +145,13 @@ double attend(const AttentionChange& change, const StreamShape& shape, const Att
                 : change.merges_without_sums ? merged_without_sums(std::move(of_simdgroups))
                 : change.merges_forget_maximum || change.pairs != AttentionChange::Pairs::none
                     ? merged_in_pairs(change, std::move(of_simdgroups))
-                    : merged(of_simdgroups, change.first_merge_maximum, change.merges_output_as_is, change.merges_sum_as_is);
+                    : merged(change, of_simdgroups, change.first_merge_maximum, change.merges_output_as_is, change.merges_sum_as_is);
     if (change.normalised_early && shape.partials && bank.sum != 0.0) {
       for (double& value : bank.output) value /= bank.sum;
     }
     if (!is_lost_workgroup(change, shape, workgroup)) of_workgroups.push_back(std::move(bank));
   }
-  const Bank total = of_workgroups.size() == 1 ? std::move(of_workgroups.front()) : merged(of_workgroups, -1.7e38, false, false);
+  const Bank total = of_workgroups.size() == 1 ? std::move(of_workgroups.front()) : merged(change, of_workgroups, -1.7e38, false, false);
   const bool divides = !change.unnormalised || shape.partials;
   const double inverse = total.sum == 0.0 ? 0.0 : static_cast<double>(1.0F / static_cast<float>(total.sum));
   for (std::size_t j = 0; j < shape.head_dim; ++j) output[j] = total.output[j] * (divides ? inverse : 1.0);

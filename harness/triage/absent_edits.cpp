@@ -37,6 +37,7 @@ class AbsentEdits : public EditMaker {
       add_bounds(i);
       add_first_only(expression);
       add_sizes(i);
+      shift_limits(expression, terms_[i]);
     }
     guard_maxima();
     guard_weights();
@@ -322,6 +323,31 @@ class AbsentEdits : public EditMaker {
       const TokenRange call = {is_qualified ? i - 2 : i, tokens_[i + 1].match + 1};
       replace("guarded", call, fmt::format("({} == -INFINITY ? 0.0f : {})", tokens_[i + 2].text, text_of(call)));
     }
+  }
+
+  // The one that a limit lacks: `min(place + 1, keys)` for `min(place, keys)`.
+  void shift_limits(const Expression& expression, const ExpressionTerms& terms) {
+    for (const ExpressionTerms::Term& term : terms.terms) {
+      if (term.is_index || is_target(term.range) || term.range.is_empty() || !tokens_[term.range.first].is_identifier()) continue;
+      const bool is_name = whole_name(term.range.last - 1).first == term.range.first;
+      if (!is_name || is_called(term.range.first) || !is_integer_type(type_at(expression, term.range.last - 1))) continue;
+      const bool is_limit =
+          std::ranges::any_of(terms.condition_terms, [&](const TokenRange& one) { return one.first == term.range.first; }) ||
+          is_argument(term.range);
+      if (!is_limit) continue;
+      for (const std::string_view how : {"+", "-"}) replace("one_off", term.range, fmt::format("({} {} 1)", text_of(term.range), how));
+    }
+  }
+
+  // Of a minimum or maximum.
+  [[nodiscard]] bool is_argument(TokenRange range) const {
+    constexpr std::array<std::string_view, 3> limits = {"min", "max", "clamp"};
+    std::size_t open = range.first;
+    while (open > 0 && !tokens_[open].is("(") && !tokens_[open].is(";") && !tokens_[open].is("{")) {
+      const bool closes = tokens_[open].is(")") && tokens_[open].match < open;
+      open = closes && tokens_[open].match > 0 ? tokens_[open].match - 1 : open - 1;
+    }
+    return open > 0 && tokens_[open].is("(") && among(limits, tokens_[open - 1].text);
   }
 
   std::set<std::string_view> unused_;

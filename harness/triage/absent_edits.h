@@ -14,6 +14,7 @@ namespace assay::harness {
 //   more_bound   a condition also compares one of its variables with a limit that the source has elsewhere, or holds for the first thread,
 //                SIMD-group or part only
 //   more_size    a part of a limit becomes larger or smaller by a constant of the source
+//   one_off      a name that is compared, or an argument of a minimum or maximum, becomes larger or smaller by one
 //   guarded      what has seen nothing, whose maximum is minus infinity, is skipped or weighs nothing; on all lines
 [[nodiscard]] std::vector<Edit> absent_edits(const Source& source, const LineSuspicion& suspicion);
 

@@ -29,7 +29,6 @@ bool is_contradicted(const Fit& fit, bool says_nothing) {
 struct Faults {
   std::size_t faulty = 0, unwritten = 0;
   std::size_t telling_nothing = 0;  // not finite, or 0
-  std::size_t nan = 0;
 };
 
 Faults count_faults(std::span<const Observation> failing) {
@@ -38,7 +37,6 @@ Faults count_faults(std::span<const Observation> failing) {
     for (std::size_t i = 0; i < observation.actual.size(); ++i) {
       if (!observation.is_faulty(i)) continue;
       ++faults.faulty;
-      if (std::isnan(observation.actual[i]) && !is_unwritten(observation.actual[i])) ++faults.nan;
       if (is_unwritten(observation.actual[i])) {
         ++faults.unwritten;
       } else if (!std::isfinite(observation.actual[i]) || observation.actual[i] == 0.0) {
@@ -161,7 +159,7 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
   const bool is_exact = best != nullptr && best->exact > 0.95 && best->goodness > kGood && is_possible(*best);
   // NaN fit whatever may leave nothing, unless that also tells the cases that pass.
   const bool tells_right = is_exact && !best->is_pair && best->has_passing && best->predicted > kGood;
-  if (evidence.nan_birth && is_of_nothing(*evidence.nan_birth) && faults.nan == faults.faulty && !tells_right) {
+  if (evidence.nan_birth && is_of_nothing(*evidence.nan_birth) && says_nothing && !tells_right) {
     const auto of_nothing = std::ranges::find(result.fits, mistake::kEmptyMerge, &Fit::kind);
     const bool is_known = of_nothing != result.fits.end() && of_nothing->goodness > kGood;
     decide(result, mistake::kEmptyMerge,

@@ -28,7 +28,8 @@ struct Evidence {
   std::vector<Fault> faults;           // of the verdict on the smallest case
   // Root mean squares in units of bounds (harness/execute/explain.h); nullopt if shadows were lost or not computed.
   std::optional<double> rounding, logic;
-  // Of the smallest case, if its wrong elements are NaN: the first line that makes one of other numbers, in no passing case near it.
+  // Of the smallest case, if its wrong elements are no numbers, or 0: the first line that makes one of other numbers, in no passing case
+  // near it.
   std::optional<metal::Hazard> nan_birth = {};
 };
 

@@ -27,6 +27,7 @@ class ExchangedEdits : public EditMaker {
       const Expression& expression = structure_.expressions[i];
       if (expression.is_fixed || !is_suspect(expression.range)) continue;
       exchange_orders(expression, terms_[i]);
+      turn_differences(terms_[i]);
       rename(expression);
     }
     return std::move(edits_);
@@ -48,6 +49,20 @@ class ExchangedEdits : public EditMaker {
         continue;
       }
       if (known.insert(text_of(count)).second) counts_.push_back(count);
+    }
+  }
+
+  void turn_differences(const ExpressionTerms& terms) {
+    std::vector<TokenRange> operands;
+    for (const ExpressionTerms::Term& term : terms.terms) operands.push_back(term.range);
+    for (const TokenRange& one : operands) {
+      if (one.last >= tokens_.size() || !tokens_[one.last].is("-")) continue;
+      const auto other = std::ranges::find(operands, one.last + 1, &TokenRange::first);
+      if (other == operands.end() || one.is_empty() || text_of(one) == text_of(*other)) continue;
+      const TokenRange whole = {one.first, other->last};
+      const bool is_exponent = std::ranges::any_of(
+          terms.terms, [&](const ExpressionTerms::Term& term) { return term.is_exponent && term.range.first == whole.first; });
+      replace(is_exponent ? "turned_exponent" : "turned", whole, fmt::format("{} - {}", text_of(*other), text_of(one)));
     }
   }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -14,6 +15,9 @@ namespace assay::harness {
 namespace {
 
 constexpr std::string_view kComputes = " computes ";
+
+// Comparisons with NaN are false, so a kernel that asks whether its sum is greater than 0 makes 0 of them.
+bool shows_no_number(const WorstElement& element) { return !std::isfinite(element.actual) || element.actual == 0.0; }
 
 bool makes_nan(const metal::Hazard& remark) {
   return remark.kind == metal::HazardKind::nonfinite_result && remark.message.find(": NaN from ") != std::string::npos;
@@ -32,7 +36,7 @@ std::vector<metal::Hazard> births_in(Laboratory& laboratory, const Case& test_ca
 
 std::optional<metal::Hazard> find_nan_birth(Laboratory& laboratory, const Verdict& failing, std::span<const Observation> passing) {
   const std::vector<WorstElement>& worst = failing.judgement.worst;
-  if (failing.status != Status::failed || worst.empty() || worst.front().fault != ElementFault::nan) return std::nullopt;
+  if (failing.status != Status::failed || worst.empty() || !shows_no_number(worst.front())) return std::nullopt;
   std::vector<metal::Hazard> births = births_in(laboratory, failing.test_case);
   if (births.empty()) return std::nullopt;
   constexpr std::size_t few = 4;

@@ -10,8 +10,8 @@
 
 namespace assay::harness {
 
-// Of a failing case whose worst element is NaN: the first line, under the policy `checked`, that makes one of numbers that are none, but
-// does so in none of the passing cases, of which a few are tried. nullopt if there is none.
+// Of a failing case whose worst element is no number, or 0: the first line, under the policy `checked`, that makes one of numbers that are
+// none, but does so in none of the passing cases, of which a few are tried. nullopt if there is none.
 [[nodiscard]] std::optional<metal::Hazard> find_nan_birth(Laboratory& laboratory, const Verdict& failing,
                                                           std::span<const Observation> passing);
 

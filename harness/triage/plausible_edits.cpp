@@ -55,6 +55,7 @@ class PlausibleEdits : public EditMaker {
       edit_factors(expression, terms_[i]);
       edit_indices(expression, terms_[i]);
       edit_sums(expression);
+      share_weights(expression);
       edit_logarithms(expression);
       edit_terms(i);
     }
@@ -458,6 +459,33 @@ class PlausibleEdits : public EditMaker {
     }
   }
 
+  // A weight that a sum lacks and a sum beside it has: `sum += other_sum` for `sum += weight * other_sum`.
+  void share_weights(const Expression& expression) {
+    constexpr std::uint32_t near = 6;
+    const TokenRange range = expression.range;
+    const auto sum_of = [&](TokenRange whole) {
+      std::size_t at = whole.first;
+      while (at < whole.last && !tokens_[at].is("+=")) ++at;
+      return at;
+    };
+    const std::size_t own = sum_of(range);
+    if (own + 1 >= range.last || !is_fraction(expression, {own + 1, range.last})) return;
+    const std::string_view added = text_of({own + 1, range.last});
+    std::set<std::string_view> weights;
+    for (const Expression& other : structure_.expressions) {
+      const std::uint32_t line = line_of(other.range), here = line_of(range);
+      const std::size_t at = sum_of(other.range);
+      if (at + 3 >= other.range.last || (line > here ? line - here : here - line) > near || at == own) continue;
+      for (std::size_t i = at + 1; i < other.range.last; ++i) {
+        const bool is_factor = (i + 1 < other.range.last && tokens_[i + 1].is("*")) || (tokens_[i - 1].is("*") && !is_called(i));
+        const bool is_name = tokens_[i].is_identifier() && !is_member(i) && find_variable(expression, tokens_[i].text) != nullptr;
+        if (is_factor && is_name && is_float(expression, i) && added.find(tokens_[i].text) == std::string_view::npos)
+          weights.insert(tokens_[i].text);
+      }
+    }
+    for (const std::string_view weight : weights) replace("more_weight", {own + 1, range.last}, fmt::format("{} * ({})", weight, added));
+  }
+
   // A factor that what has been summed up lacks.
   void edit_sums(const Expression& expression) {
     const TokenRange range = expression.range;
@@ -529,9 +557,26 @@ class PlausibleEdits : public EditMaker {
                             (tokens_[i + 2].is("=") || tokens_[i + 2].is("[") || tokens_[i + 2].is(";") || tokens_[i + 2].is(","));
       if (!declares || !is_suspect({i, i + 1})) continue;
       for (const auto& [type, other] : other_types) {
-        if (tokens_[i].is(type)) replace("other_type", {i, i + 1}, std::string(other));
+        if (!tokens_[i].is(type)) continue;
+        replace("other_type", {i, i + 1}, std::string(other));
+        const std::vector<std::size_t> casts = casts_to(type, tokens_[i + 1].text);
+        if (casts.empty()) continue;
+        edits_.push_back({"other_type", tokens_[i].offset, tokens_[i].text.size(), std::string(other), casts});
       }
     }
+  }
+
+  // Where values are converted to the type as they are assigned to the variable: offsets, ascending.
+  [[nodiscard]] std::vector<std::size_t> casts_to(std::string_view type, std::string_view variable) const {
+    std::vector<std::size_t> casts;
+    for (std::size_t i = 0; i + 2 < tokens_.size(); ++i) {
+      if (!tokens_[i].is(variable) || is_member(i) || !(tokens_[i + 1].is("=") || tokens_[i + 1].is("+=") || tokens_[i + 1].is("*=")))
+        continue;
+      for (std::size_t at = i + 2; at + 1 < tokens_.size() && !tokens_[at].is(";"); ++at) {
+        if (tokens_[at].is(type) && tokens_[at + 1].is("(")) casts.push_back(tokens_[at].offset);
+      }
+    }
+    return casts;
   }
 
   // A line that is missing: an assignment between numbers in scope, before a statement.

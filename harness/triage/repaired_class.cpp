@@ -174,6 +174,7 @@ void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blam
     std::optional<RepairedThing> thing = thing_of(laboratory, observed, blamed, common);
     if (thing && thing->kind != mistake::kUnknown) return take(thing->kind, std::move(thing->says));
   }
+  if (says_nothing) std::erase_if(fits, [&](const Fit& fit) { return !blamed.kind.empty() && fit.kind != blamed.kind; });
   const auto explains = [&](const Fit& fit) {
     const bool contradicts_itself = fit.is_arbitrary && fit.varies;
     return fit.kind != mistake::kUnknown && !contradicts_itself && (fit.exact > exact || (fit.goodness > good && !fit.is_arbitrary));
@@ -190,7 +191,8 @@ void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blam
   if (blamed.kind == mistake::kScale && is_of_softmax(common)) {
     take(common->kind, common->says);
   } else if (!blamed.kind.empty()) {
-    take(blamed.kind, "an edit of this kind repairs it");
+    // What explains a part of the cases says more.
+    if (classification.kind != blamed.kind) take(blamed.kind, std::string(blamed.says));
   } else if (std::optional<RepairedThing> thing = thing_of(laboratory, observed, blamed, common)) {
     take(thing->kind, std::move(thing->says));
   }

@@ -38,7 +38,7 @@ namespace {
 using Words = std::span<const std::string_view>;
 
 // Operators of harness/mutate and the opposites below, by what they change.
-constexpr std::array<std::string_view, 8> kLimits = {"relation", "plus_one",  "minus_one", "drop_constant",
+constexpr std::array<std::string_view, 9> kLimits = {"relation", "plus_one",  "minus_one", "drop_constant", "one_off",
                                                      "logic",    "condition", "min_max",   "step"};
 constexpr std::array<std::string_view, 11> kPlaces = {"swap_arguments", "swap_indices",  "other_index", "remainder",
                                                       "arithmetic",     "bits",          "twice",       "plus_one",
@@ -106,7 +106,7 @@ double unlikeliness(std::string_view op, LineSuspicion::Fault fault, Words likel
   if (op == "stage" || op == "other_function" || op == "unused" || op == "rounded_up" || op == "flagged" || op == "given") return 0;
   if (op == "more_weight" || op == "more_logarithm" || op == "other_type" || op == "other_quotient" || op == "other_order" ||
       op == "summed" || op == "old_value" || op == "other_near" || op.starts_with("moved_") || op == "swapped_statements" ||
-      op == "wrapped" || op == "unwrapped")
+      op.starts_with("turned") || op == "wrapped" || op == "unwrapped")
     return second;
   if (fault == Fault::limit) {
     // The first of them go wrong most often.
@@ -131,6 +131,9 @@ bool is_made_for(std::string_view op, std::string_view kind) {
   // What arguments are for that no line uses.
   if (op == "flagged" || op == "given") return true;
   if (op == "guarded") return kind == kEmptyMerge;
+  if (op == "one_off") return is_among(kind, std::array{kWindow, kNewest, kOldest});
+  if (op == "turned_exponent") return is_among(kind, std::array{kRescale, kScale, kUnnormalised, kChunk, kUnknown});
+  if (op == "other_type") return kind == kHalf;
   if (op == "old_value") return is_among(kind, std::array{kRescale, kUnnormalised, kUnknown, kMaximum});
   if (op == "more_weight") return is_among(kind, std::array{kRescale, kUnnormalised, kWorkgroup, kSimdgroup, kUnknown});
   // The first or the last stage of a sum over lanes, or of a merge, is missing.
@@ -225,17 +228,29 @@ std::vector<Edit> edits_to_try(const Source& source, const EditSearch& search) {
   return in_turn(source, order_by_suspicion(source, edits, search.kind, *search.suspicion), edits, some);
 }
 
-// What is missing where this was added, or was wrong where it was replaced; empty where other mistakes have the same repair.
-std::string_view kind_of(const Edit& edit) {
-  if (edit.op == "more_rescaling" || edit.op == "more_weight" || edit.op == "old_value") return mistake::kRescale;
+struct EditMeaning {
+  std::string_view kind, says;
+};
+
+// What is missing where this was added, or was wrong where it was replaced; empty where other mistakes have the same repair. `likely`: the
+// class that the output tells.
+EditMeaning meaning_of(const Edit& edit, std::string_view likely) {
+  using namespace mistake;
+  if (edit.op == "one_off" && is_among(likely, std::array{kWindow, kNewest, kOldest})) return {likely, "the repair moves a limit by one"};
+  if (edit.op == "more_weight") return {kRescale, "the repair weighs what is summed up"};
+  if (edit.op == "more_rescaling" || edit.op == "old_value") return {kRescale, "the repair rescales what was summed up before"};
+  if (edit.op == "turned_exponent") return {kRescale, "the repair turns an exponent round"};
   if (edit.op == "more_statement" && (edit.replacement.find("*=") != std::string::npos || edit.replacement.find("/=") != std::string::npos))
-    return mistake::kRescale;
-  if (edit.op == "more_factor" || edit.op == "other_base" || edit.op == "other_function") return mistake::kScale;
-  if (edit.op == "more_logarithm") return mistake::kUnnormalised;
-  if (edit.op == "guarded") return mistake::kEmptyMerge;
-  if (edit.op == "other_type" && (edit.replacement == "float" || edit.replacement == "float4")) return mistake::kHalf;
+    return {kRescale, "the repair rescales what was summed up before"};
+  if (edit.op == "more_factor") return {kScale, "the repair adds a factor"};
+  if (edit.op == "other_base") return {kScale, "the repair changes the base of an exponential"};
+  if (edit.op == "other_function") return {kScale, "the repair calls another function"};
+  if (edit.op == "more_logarithm") return {kUnnormalised, "the repair adds the logarithm of a sum"};
+  if (edit.op == "guarded") return {kEmptyMerge, "the repair leaves out what has seen nothing"};
+  if (edit.op == "other_type" && (edit.replacement == "float" || edit.replacement == "float4"))
+    return {kHalf, "the repair computes in float"};
   const bool is_start = edit.replacement.find("INFINITY") != std::string::npos || edit.replacement.find("FLT_MAX") != std::string::npos;
-  return edit.op == "start" && is_start ? mistake::kMaximum : std::string_view();
+  return edit.op == "start" && is_start ? EditMeaning{kMaximum, "the repair changes where the maximum starts"} : EditMeaning{};
 }
 
 // Of an edit that is made at several places that look alike, the first place at which alone it makes as many failing cases pass: `healed`.
@@ -343,7 +358,9 @@ Blame blame_small_edits(const Laboratory& laboratory, const EditSearch& asked) {
       if (confirmation.is_full()) {
         if (blame.suspects.empty()) {
           blame.repaired = text;
-          blame.kind = kind_of(some[i]);
+          const EditMeaning meaning = meaning_of(some[i], search.kind);
+          blame.kind = meaning.kind;
+          blame.says = meaning.says;
           found_at = std::chrono::steady_clock::now();
         }
         blame.suspects.push_back(std::move(suspect));

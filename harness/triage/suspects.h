@@ -26,6 +26,7 @@ struct Blame {
   // Of a partial repair: the class of what it leaves, and what that class says; empty if no class explains it.
   std::string_view left_kind = {};
   std::string left_says = {};
+  std::string_view says = {};  // what the repair does, if it shows a class
 };
 
 // Undoes differences from correct sources of the family until the cases pass.

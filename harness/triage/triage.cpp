@@ -188,7 +188,9 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
     }
     knows_subject = focus_on_subject(laboratory, likely, focus);
   }
-  if (evidence.nan_birth) {
+  const auto* decisive = std::get_if<metal::Hazard>(&finding.classification.decided);
+  const bool is_born = decisive != nullptr && decisive->kind == metal::HazardKind::nonfinite_result;
+  if (is_born) {
     focus.suspicion.by_line[evidence.nan_birth->first.line] = 1;
     knows_subject = true;
   }
@@ -214,7 +216,7 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   if (!options.is_fast && (is_half || (blamed.suspects.empty() && !has_table)) && race == finding.hazards.end()) {
     if (!is_half) blamed = blame_small_edits(laboratory, search);
     // An edit that gives what is made of nothing another value heals what does not depend on it.
-    if (blamed.is_partial && likely.kind != mistake::kEmptyMerge) blame_second_mistake(laboratory, blamed, search);
+    if (blamed.is_partial && !is_born) blame_second_mistake(laboratory, blamed, search);
     // It is no repair, but says where to look.
     if (blamed.is_guess) blamed.repaired.clear();
   }
@@ -230,7 +232,7 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
   if (blamed.repaired.empty()) classify_by_landmark(focus, given, options.passed, finding.classification);
   finding.repaired_source = blamed.repaired;
   // A race, an invalid access or a wrong table is certain; where landmarks part may only be its consequence.
-  if (evidence.nan_birth && (blamed.repaired.empty() || blamed.is_partial)) {
+  if (is_born && (blamed.repaired.empty() || blamed.is_partial)) {
     std::optional<Suspect> born = suspect_at(laboratory, evidence.nan_birth->first, evidence.nan_birth->message);
     if (born) finding.suspects.insert(finding.suspects.begin(), std::move(*born));
   }
