@@ -198,7 +198,7 @@ struct TriageRules {
   std::vector<Mistake> (*mistakes)();
   // What every right kernel holds at some point; null for a family that says nothing about it.
   LandmarksOf landmarks = nullptr;
-  // Mistakes for a codebook that was derived from an output; null for a family that reads no codebook.
+  // Mistakes for a table that Model::learn_codebook() derived from an output; null for a family that reads none.
   std::vector<Mistake> (*codebook_mistakes)(const std::vector<double>& codebook) = nullptr;
 
   // What cases may have, each feature with the class of mistakes in it; may be empty.

@@ -23,7 +23,7 @@ class Model {
 
   // The lengths of rows, whose roots are usual factors.
   [[nodiscard]] virtual std::vector<double> row_lengths() const { return {}; }
-  // The codebook that explains the values of an output; empty if it cannot be determined.
+  // The table, such as a codebook or signs, that explains the values of an output; empty if it cannot be determined.
   [[nodiscard]] virtual std::vector<double> learn_codebook(std::span<const double> /*actual*/) const { return {}; }
   // The same model, which predicts only these rows of the judged output and what belongs to them in a second one: other elements may be
   // anything. nullptr: the model predicts nothing but whole outputs.

@@ -187,9 +187,13 @@ std::string explanation_text(const Explanation& explanation) {
     return text + "\nwhere it rounds says nothing about such a mistake, so no line is named; `assay triage` looks for the line\n";
   text += lines_text(explanation);
   text += fmt::format("\nfirst relative error above {:.3g}\n  ", explanation.large_error);
-  text += explanation.birth ? fmt::format("in {}: {}\n", explanation.birth->function, explanation.birth->message)
-                            : std::string("none: no operation has such an error in its result and none in its operands\n");
-  return text;
+  if (!explanation.birth) return text + "none: no operation has such an error in its result and none in its operands\n";
+  if (explanation.has_telling_birth()) return text + fmt::format("in {}: {}\n", explanation.birth->function, explanation.birth->message);
+  return text +
+         fmt::format(
+             "none that matters: the first is in {}:{}, whose rounding, apart from conversions that the contract requires, changes the "
+             "output by {:.3g} times its bound\n",
+             explanation.birth->place.file, explanation.birth->place.line, *explanation.birth_contribution);
 }
 
 std::string explanation_json(const Explanation& explanation) {
@@ -214,7 +218,7 @@ std::string explanation_json(const Explanation& explanation) {
   json["share_left_out"] = explanation.share_left_out;
   json["large_error"] = explanation.large_error;
   json["birth"] = Json();
-  if (explanation.birth) {
+  if (explanation.has_telling_birth()) {
     json["birth"] = json_of(explanation.birth->place);
     json["birth"]["function"] = explanation.birth->function;
     json["birth"]["message"] = explanation.birth->message;

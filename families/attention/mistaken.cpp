@@ -138,6 +138,8 @@ std::size_t MistakenAttention::heads_of(HeadMap map, std::size_t head) const {
       return shape_.kv_heads - 1;
     case HeadMap::own_number:
       return std::min(head, shape_.kv_heads - 1);
+    case HeadMap::divided:
+      return std::min(head / shape_.kv_heads, shape_.kv_heads - 1);
     case HeadMap::reversed:
       return shape_.kv_heads - 1 - own;
     case HeadMap::next:

@@ -1,9 +1,12 @@
 // The triage rules of family `fwht`: its model with mistakes, cases near a failing one, and places in its rows.
 #include "families/fwht/inputs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +15,7 @@
 #include "families/shared/precision.h"
 #include "families/shared/probes.h"
 #include "families/shared/rotation_change.h"
+#include "oracles/codebook.h"
 
 namespace assay::families {
 namespace {
@@ -28,6 +32,8 @@ class FwhtModel final : public Model {
   FwhtModel(const Case& test_case, const Source& source);
   [[nodiscard]] std::vector<double> evaluate(const FwhtChange& change) const;
   [[nodiscard]] std::vector<double> row_lengths() const override { return {static_cast<double>(dim_)}; }
+  // The signs of the coordinates, 1 or -1, with which the first row comes out.
+  [[nodiscard]] std::vector<double> learn_codebook(std::span<const double> actual) const override;
 
  private:
   std::vector<float> data_;
@@ -51,6 +57,42 @@ std::vector<double> FwhtModel::evaluate(const FwhtChange& change) const {
     for (double& value : own) value = rounded(value, change.precision);
   }
   return result;
+}
+
+std::vector<double> FwhtModel::learn_codebook(std::span<const double> actual) const {
+  if (mode_ == oracles::FwhtMode::plain || actual.size() < dim_) return {};
+  std::vector<double> before(data_.begin(), data_.begin() + static_cast<std::ptrdiff_t>(dim_));
+  std::vector<double> behind(actual.begin(), actual.begin() + static_cast<std::ptrdiff_t>(dim_));
+  // The transform is its own inverse, so signs stand between the two either way.
+  rotate_changed(mode_ == oracles::FwhtMode::signs_last ? before : behind, oracles::FwhtMode::plain, {});
+  double largest = 0;
+  for (const double value : before) largest = std::max(largest, std::abs(value));
+  std::vector<double> signs(dim_);
+  constexpr double nearly = 1e-3;
+  for (std::size_t j = 0; j < dim_; ++j) {
+    const double right = oracles::rotation_sign(static_cast<int>(dim_), static_cast<int>(j));
+    const double learned = behind[j] * before[j] < 0 ? -1.0 : 1.0;
+    // Of a value that is hardly more than 0, the sign is unknown.
+    signs[j] = std::abs(before[j]) > nearly * largest ? learned : right;
+    if (!(std::abs(behind[j] - signs[j] * before[j]) <= nearly * largest)) return {};
+  }
+  return signs;
+}
+
+std::vector<Mistake> mistakes_of_signs(const std::vector<double>& signs) {
+  std::size_t wrong = 0, first = 0;
+  for (std::size_t j = signs.size(); j-- > 0;) {
+    if (signs[j] == oracles::rotation_sign(static_cast<int>(signs.size()), static_cast<int>(j))) continue;
+    ++wrong;
+    first = j;
+  }
+  if (wrong == 0) return {};
+  MistakeTable<FwhtModel, FwhtChange> table;
+  constexpr int late = 4;  // behind every mistake that does not use the output itself
+  table.add(
+      mistake::kSigns, fmt::format("{} of {} coordinates have the wrong sign, the first is coordinate {}", wrong, signs.size(), first),
+      [signs](FwhtChange& c) { c.rotation.learned = signs; }, late);
+  return table.take();
 }
 
 std::vector<Mistake> fwht_mistakes() {
@@ -84,6 +126,7 @@ TriageRules fwht_triage() {
             return std::make_shared<FwhtModel>(test_case, source);
           },
           .mistakes = fwht_mistakes,
+          .codebook_mistakes = mistakes_of_signs,
           .probes = fwht_probes,
           .steps = {steps_of("num_heads", {1, 2}), steps_of("head_dim", {256})},
           .followed = "data",

@@ -10,7 +10,7 @@
 namespace assay::families {
 
 // How query heads select their key/value heads.
-enum class HeadMap { grouped, modulo, first, last, own_number, reversed, next };
+enum class HeadMap { grouped, modulo, first, last, own_number, divided, reversed, next };
 
 struct AttentionChange {
   // Which keys are visible. The first four members are for decode attention, where a ring maps slots to positions.

@@ -130,6 +130,7 @@ void add_heads(Table& table) {
   both("query head h uses key/value head h modulo their number, instead of one per group of query heads", HeadMap::modulo, 0);
   both("every query head uses the first key/value head", HeadMap::first, 1);
   both("query head h uses key/value head h", HeadMap::own_number, 1);
+  both("query head h is divided by the number of key/value heads, instead of by the size of their groups", HeadMap::divided, 1);
   both("key/value heads are used in reverse order", HeadMap::reversed, 2);
   both("the next key/value head is used", HeadMap::next, 2);
   for (const auto& [map, how] :

@@ -146,6 +146,8 @@ std::size_t AttentionModel::mapped(HeadMap map, std::size_t head) const {
       return kv_heads_ - 1;
     case HeadMap::own_number:
       return std::min(head, kv_heads_ - 1);
+    case HeadMap::divided:
+      return std::min(head / kv_heads_, kv_heads_ - 1);
     case HeadMap::reversed:
       return kv_heads_ - 1 - head / (heads_ / kv_heads_);
     case HeadMap::next:

@@ -17,7 +17,9 @@ void change_signs(std::span<double> row, const RotationChange& change) {
     if (change.signs == bits_reversed) place = j / 8 * 8 + 7 - j % 8;
     if (change.signs == of_lower_half) place = j % 256;
     if (change.signs == shifted) place = (j + 1) % dim;
-    row[static_cast<std::size_t>(j)] *= oracles::rotation_sign(dim, place) * (change.signs == inverted ? -1.0 : 1.0);
+    const auto at = static_cast<std::size_t>(j);
+    const double sign = change.learned.size() == row.size() ? change.learned[at] : double{oracles::rotation_sign(dim, place)};
+    row[at] *= sign * (change.signs == inverted ? -1.0 : 1.0);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "families/mistakes.h"
 #include "oracles/fwht.h"
@@ -15,8 +16,9 @@ namespace assay::families {
 struct RotationChange {
   enum class Signs { as_asked, none, other_side, both_sides, bits_reversed, of_lower_half, inverted, shifted };
   Signs signs = Signs::as_asked;
-  std::size_t missing_stage = 0;  // distance of the butterflies that are omitted; 0: none
-  std::size_t turned_stage = 0;   // distance of the butterflies whose difference has the wrong sign
+  std::vector<double> learned = {};  // 1 or -1 for each coordinate of a row of this length, in place of the table's; empty: none
+  std::size_t missing_stage = 0;     // distance of the butterflies that are omitted; 0: none
+  std::size_t turned_stage = 0;      // distance of the butterflies whose difference has the wrong sign
   enum class Turned { none, all, between_lanes, within_lanes };
   Turned turned = Turned::none;  // all butterflies of one kind
   enum class Order { natural, lanes_reversed, bits_reversed };

@@ -23,9 +23,9 @@ namespace {
 
 constexpr std::size_t kMostRuns = 65536;  // of a tensor with gaps
 
-// The sizes of elements in which a host may have counted.
+// The sizes of elements in which a host may have counted: those of the tensor, of the kernel, and of types that it has elsewhere.
 std::vector<std::uint64_t> units(const TraceTensor& tensor, const metal::BoundArgument& argument) {
-  std::vector<std::uint64_t> units = {tensor.element, metal::size_of(argument.element), argument.size};
+  std::vector<std::uint64_t> units = {tensor.element, metal::size_of(argument.element), argument.size, 2, 4, 8, 16};
   std::erase_if(units, [](std::uint64_t unit) { return unit <= 1; });
   return units;
 }

@@ -141,15 +141,23 @@ Explanation explain_case(const PreparedVariant& prepared, const Case& test_case,
   const auto rounding_lines = static_cast<std::size_t>(std::ranges::count_if(plain.roundings, rounds));
   SourceLines source(prepared.variant.source);
   double conversions_made = 0;
-  for (metal::LineRounding& line : lines_to_try(std::move(plain.roundings), asked.most_lines)) {
-    running.rounded_line = line.place;
+  const auto contribution_at = [&](const metal::SourceLocation& place) -> std::optional<Contribution> {
+    running.rounded_line = place;
     const Outcome rounded = execute_once(prepared, test_case, running, schedule, kept);
-    if (!rounded.shadowed) continue;
+    if (!rounded.shadowed) return std::nullopt;
     const Contribution part = contribution_of(rounded.shadowed->shadows, outputs);
+    if (explanation.birth && explanation.birth->place == place) explanation.birth_contribution = part.root_mean_square;
+    return part;
+  };
+  for (metal::LineRounding& line : lines_to_try(std::move(plain.roundings), asked.most_lines)) {
+    const std::optional<Contribution> tried = contribution_at(line.place);
+    if (!tried) continue;
+    const Contribution& part = *tried;
     conversions_made += part.conversions;
     std::string text = source.line(line.place);
     explanation.lines.push_back({std::move(line), std::move(text), part.root_mean_square, part.share});
   }
+  if (explanation.birth && !explanation.birth_contribution) static_cast<void>(contribution_at(explanation.birth->place));
   std::ranges::sort(explanation.lines, [](const LineContribution& a, const LineContribution& b) {
     // A line that overflows on its own outweighs all others. If there is no error, all shares are 0.
     const auto weight = [](const LineContribution& line) {

@@ -43,6 +43,13 @@ struct Explanation {
   double share_left_out = 0;       // 1 minus all these shares
 
   std::optional<metal::ErrorBirth> birth;
+  // LineContribution::contribution of its line; nullopt if that is not known.
+  std::optional<double> birth_contribution = {};
+
+  // Whether the birth explains an error: the contract's own conversions, for one, are none.
+  [[nodiscard]] bool has_telling_birth() const {
+    return birth && (birth->is_overflow || !birth_contribution || *birth_contribution >= 1.0);
+  }
 };
 
 struct ExplainOptions {

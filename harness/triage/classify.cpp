@@ -158,7 +158,9 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
   if (!result.fits.empty()) best = says_nothing && named != result.fits.end() ? &*named : &result.fits.front();
   const bool is_exact = best != nullptr && best->exact > 0.95 && best->goodness > kGood && is_possible(*best);
   // NaN fit whatever may leave nothing, unless that also tells the cases that pass.
-  const bool tells_right = is_exact && !best->is_pair && best->has_passing && best->predicted > kGood;
+  const bool is_quotient = evidence.nan_birth && formula_of(*evidence.nan_birth).find('/') != std::string::npos;
+  const bool tells_right =
+      is_exact && !best->is_pair && best->has_passing && best->predicted > kGood && (is_quotient || !best->assumes_nan);
   if (evidence.nan_birth && is_of_nothing(*evidence.nan_birth) && says_nothing && !tells_right) {
     const auto of_nothing = std::ranges::find(result.fits, mistake::kEmptyMerge, &Fit::kind);
     const bool is_known = of_nothing != result.fits.end() && of_nothing->goodness > kGood;

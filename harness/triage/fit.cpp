@@ -172,7 +172,8 @@ Fit fit_of(const Candidate& candidate, std::span<const double> row_lengths) {
           .score = candidate.score(),
           .is_pair = candidate.second != nullptr,
           .is_arbitrary = is_arbitrary,
-          .varies = candidate.factor_varies};
+          .varies = candidate.factor_varies,
+          .assumes_nan = candidate.assumes_nan};
 }
 
 bool has_faulty_element(const Observation& observation) {
@@ -222,7 +223,8 @@ std::vector<Candidate> pairs_of(std::span<const Candidate> candidates, std::span
 
 }  // namespace
 
-std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const Observation> passing, const fixtures::Shelf& shelf) {
+std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const Observation> passing, const fixtures::Shelf& shelf,
+                         Pairs pairs) {
   std::vector<Specimen> wrong;
   for (const Observation& observation : failing) {
     if (!has_faulty_element(observation)) continue;  // its output is right; it fails for another reason
@@ -250,7 +252,7 @@ std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const O
   order_by(candidates, by_score);
   const bool are_small =
       std::ranges::all_of(wrong, [](const Specimen& specimen) { return size_of(specimen.observation->test_case) <= kLargestOfPairs; });
-  if (are_small && std::ranges::none_of(candidates, is_explanation)) {
+  if (pairs == Pairs::if_needed && are_small && std::ranges::none_of(candidates, is_explanation)) {
     std::ranges::move(pairs_of(candidates, wrong), std::back_inserter(candidates));
     order_by(candidates, by_score);
   }

@@ -26,6 +26,7 @@ struct Fit {
   bool is_pair = false;       // two mistakes at once
   bool is_arbitrary = false;  // it has a factor that was searched for, and that is no constant a kernel would leave out
   bool varies = false;        // each case needs a factor of its own
+  bool assumes_nan = false;   // Explained::assumes_nan, of a failing case
 };
 
 // How much of the error of an output a prediction explains. `exact`: whether the prediction equals the output within bounds.
@@ -39,9 +40,10 @@ struct Explained {
 // false for a mistake that is a factor of 0, which has no such NaNs.
 [[nodiscard]] Explained explained_by(const Observation& observation, std::span<const double> prediction, bool zero_may_be_nan = true);
 
-// The best fit of each class, the best first; at most three. `failing` and `passing` as for classify(). If no single mistake explains the
-// failing cases, also two at once.
+// Whether two mistakes at once are tried if no single one explains the failing cases, which may take seconds.
+enum class Pairs { if_needed, never };
+// The best fit of each class, the best first; at most three. `failing` and `passing` as for classify().
 [[nodiscard]] std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const Observation> passing,
-                                       const fixtures::Shelf& shelf);
+                                       const fixtures::Shelf& shelf, Pairs pairs = Pairs::if_needed);
 
 }  // namespace assay::harness

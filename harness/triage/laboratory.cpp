@@ -60,7 +60,13 @@ const Workbench* Laboratory::workbench(const Case& test_case) {
   const auto [place, is_new] = workbenches_.try_emplace(functions);
   if (is_new) {
     try {
-      place->second = std::make_unique<Workbench>(options_.catalogue, std::span(&test_case, 1), options_.workbench);
+      auto workbench = std::make_unique<Workbench>(options_.catalogue, std::span(&test_case, 1), options_.workbench);
+      std::string broken = broken_part(*workbench);
+      if (broken.empty()) {
+        place->second = std::move(workbench);
+      } else {
+        problems_[functions] = std::move(broken);
+      }
     } catch (const metal::EnvironmentError&) {
       throw;
     } catch (const metal::Error& error) {
@@ -70,6 +76,23 @@ const Workbench* Laboratory::workbench(const Case& test_case) {
     }
   }
   return place->second.get();
+}
+
+std::string Laboratory::broken_part(const Workbench& workbench) {
+  const auto own = workbench.variants().find(options_.variant);
+  if (own == workbench.variants().end()) return {};
+  std::string broken;
+  const auto look_at = [&](const auto& part) {
+    if (is_version_ && !left_out_.contains(part.name) && broken.empty()) broken = part.reason;
+    if (!is_version_) left_out_.insert(part.name);
+  };
+  for (const auto& library : own->second.libraries) {
+    // Those of a lender are no part of the kernel.
+    if (library->files() != own->second.variant.translation_unit()) continue;
+    std::ranges::for_each(library->refused(), look_at);
+    std::ranges::for_each(library->left_out(), look_at);
+  }
+  return broken;
 }
 
 std::string Laboratory::problem(const Case& test_case) {
@@ -227,7 +250,10 @@ std::optional<Observation> Laboratory::observe(const Case& test_case, metal::Pol
 Laboratory Laboratory::with_source(const std::filesystem::path& source) const {
   LaboratoryOptions options = options_;
   kernels::replace_source(*std::ranges::find(options.catalogue, options.variant, &kernels::Variant::name), source);
-  return Laboratory(std::move(options));
+  Laboratory version(std::move(options));
+  version.is_version_ = true;
+  version.left_out_ = left_out_;
+  return version;
 }
 
 }  // namespace assay::harness

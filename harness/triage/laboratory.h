@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -104,7 +105,12 @@ class Laboratory {
   [[nodiscard]] const Workbench* workbench(const Case& test_case);
   [[nodiscard]] std::vector<Verdict> run(std::span<const Case> cases, const Workbench& workbench, const RunOptions& options);
 
+  // Why a version of the source is none: it lacks a part of the kernel that does not compile. Cases would run with another kernel's part.
+  [[nodiscard]] std::string broken_part(const Workbench& workbench);
+
   LaboratoryOptions options_;
+  bool is_version_ = false;                                        // of a source with which triage began
+  std::set<std::string> left_out_ = {};                            // names of its parts that do not compile
   std::map<std::string, std::unique_ptr<Workbench>> workbenches_;  // by the functions for which they were made
   std::map<std::string, std::string> problems_;                    // likewise
   std::map<std::string, Verdict> verdicts_;                        // by the case's name

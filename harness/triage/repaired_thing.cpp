@@ -14,6 +14,7 @@
 
 #include "families/mistake_words.h"
 #include "families/mistakes.h"
+#include "families/registry.h"
 #include "harness/compare/source_words.h"
 #include "harness/mutate/source.h"
 #include "harness/triage/expression_terms.h"
@@ -214,6 +215,22 @@ std::optional<RepairedThing> thing_of_given(const std::vector<GivenName>& names,
   return std::nullopt;
 }
 
+// Whether the repair only changes names of heads and of their numbers.
+bool is_about_heads(const std::vector<std::string>& words) {
+  std::size_t heads = 0;
+  for (const std::string& word : words) {
+    if (word.empty() || (std::isalpha(static_cast<unsigned char>(word.front())) == 0 && word.front() != '_')) continue;
+    // A part of another word is the struct that this one is a member of.
+    const bool is_part = std::ranges::any_of(words, [&](const std::string& whole) { return whole.starts_with(word + "."); });
+    if (is_part) continue;
+    const std::string name = lower(word);
+    if (name.find("head") == std::string::npos || name.find("dim") != std::string::npos || name.find("size") != std::string::npos)
+      return false;
+    ++heads;
+  }
+  return heads > 0;
+}
+
 // Whether bytes of the source choose among the codes of a block: they are in an index of a small integer that is a member of a struct.
 bool chooses_code(const Source& source, const Hunk& hunk) {
   for (const SourcePiece& piece : source.pieces()) {
@@ -229,10 +246,18 @@ bool chooses_code(const Source& source, const Hunk& hunk) {
 }
 
 // Whether a line is the head of a loop over butterflies between lanes: its step doubles or halves, and its body shuffles and subtracts.
-bool heads_butterflies(const Source& source, const Slices& slices, std::uint32_t line) {
+bool heads_butterflies(const kernels::Variant& variant, const Source& source, const Slices& slices, std::uint32_t line) {
   constexpr auto steps = std::to_array<std::string_view>({"*=", "/=", "<<=", ">>="});
   constexpr std::uint32_t body = 8;
-  if (!slices.is_loop(line) || !has_one_of(words_in(source.line(line)), steps)) return false;
+  const std::vector<std::string> head = words_in(source.line(line));
+  const auto doubles_itself = [&](std::size_t i) { return i > 0 && i + 1 < head.size() && head[i] == "+=" && head[i - 1] == head[i + 1]; };
+  bool doubles = has_one_of(head, steps);
+  for (std::size_t i = 0; i < head.size(); ++i) doubles = doubles || doubles_itself(i);
+  if (!slices.is_loop(line) || !doubles) return false;
+  // A family that transforms and knows no keys has no other loops of this kind.
+  const std::vector<families::Mistake> known = families::family_of(variant).triage.mistakes();
+  const auto knows = [&](std::string_view kind) { return std::ranges::find(known, kind, &families::Mistake::kind) != known.end(); };
+  if (knows(mistake::kTransform) && !knows(mistake::kChunk)) return true;
   bool shuffles = false, subtracts = false;
   for (std::uint32_t next = line + 1; next <= std::min(line + body, source.line_count()); ++next) {
     const std::vector<std::string> words = words_in(source.line(next));
@@ -273,7 +298,7 @@ std::optional<RepairedThing> thing_of_places(const kernels::Variant& variant, co
     if (thing->kind == mistake::kNorm && change.is_factor) thing->kind = mistake::kStride;
     return thing;
   }
-  if (std::ranges::any_of(change.lines, [&](std::uint32_t line) { return heads_butterflies(source, slices, line); }))
+  if (std::ranges::any_of(change.lines, [&](std::uint32_t line) { return heads_butterflies(variant, source, slices, line); }))
     return RepairedThing{mistake::kTransform, "the repair changes which butterflies a transform has"};
   if (limits_loop) return thing_of_limits(given_names(variant, source), change);
   std::optional<RepairedThing> thing = thing_of_arrays(variant, source, slices, behind);
@@ -302,6 +327,7 @@ std::optional<RepairedThing> repaired_thing(const kernels::Variant& variant, con
     return RepairedThing{found->first, fmt::format("the repair is about `{}`", found->second), is_vague};
   }
   if (std::optional<RepairedThing> thing = thing_of_given(names, change.words())) return thing;
+  if (is_about_heads(change.words())) return RepairedThing{mistake::kHead, "the repair changes which head is used"};
   if (has_one_of(change.added, kJumps) || has_one_of(change.removed, kJumps))
     return RepairedThing{mistake::kChunk, "the repair changes where a loop or a function is left", true};
   if (std::optional<RepairedThing> thing = thing_of_types(change)) return thing;

@@ -258,7 +258,8 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
     break;
   }
   const bool is_rounded_wrong = !is_wrong_unrounded && finding.minimal.judgement.above_bound > 0;
-  if (explanation.birth && (explanation.birth->is_overflow || is_rounded_wrong)) add(explanation.birth->place, explanation.birth->message);
+  if (explanation.has_telling_birth() && (explanation.birth->is_overflow || is_rounded_wrong))
+    add(explanation.birth->place, explanation.birth->message);
   return suspects;
 }
 

@@ -16,7 +16,7 @@
 namespace assay::harness {
 
 std::string_view class_of(std::span<const Observation> failing, const Laboratory& laboratory) {
-  const std::vector<Fit> fits = fits_of(failing, {}, laboratory.shelf());
+  const std::vector<Fit> fits = fits_of(failing, {}, laboratory.shelf(), Pairs::never);
   return fits.empty() || fits.front().exact < 1.0 ? std::string_view() : fits.front().kind;
 }
 

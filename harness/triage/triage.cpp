@@ -260,6 +260,20 @@ void clearest_first(std::vector<Verdict>& by_size) {
   std::rotate(by_size.begin(), clearest, clearest + 1);
 }
 
+// An earlier finding that shows for certain the same mistake in another way, such as in what a promise says of the output; end() if there
+// is none.
+std::vector<Finding>::iterator same_mistake(std::vector<Finding>& findings, const Finding& finding) {
+  const auto is_certain = [](const Finding& one) {
+    const auto* fit = std::get_if<decided::BestFit>(&one.classification.decided);
+    return one.repaired_source.empty() &&
+           ((fit != nullptr && fit->goodness >= kSureFit) || has_kind(one.minimal.faults, FaultKind::wrong_table));
+  };
+  return std::ranges::find_if(findings, [&](const Finding& earlier) {
+    return earlier.classification.kind == finding.classification.kind && earlier.classification.says == finding.classification.says &&
+           is_certain(earlier) && is_certain(finding);
+  });
+}
+
 }  // namespace
 
 std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> failures, const TriageOptions& options) {
@@ -320,6 +334,11 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
       alike.push_back(std::move(test_case));
     }
     if (omission == nullptr) add_common(alike, options.passed, finding);
+    if (const auto earlier = same_mistake(findings, finding); earlier != findings.end()) {
+      std::ranges::move(finding.members, std::back_inserter(earlier->members));
+      std::ranges::move(alike, std::back_inserter(cases[static_cast<std::size_t>(earlier - findings.begin())]));
+      continue;
+    }
     findings.push_back(std::move(finding));
     cases.push_back(std::move(alike));
   }
