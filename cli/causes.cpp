@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -110,7 +112,8 @@ void find_causes(const TriageSetting& setting, const Outcomes& outcomes, const I
     limits.relatives = relatives_of(laboratory.variant().family);
     for (const std::filesystem::path& file : limits.against) require_compiles(laboratory, file, of_variant.front().test_case);
     Waiting waiting;
-    if (!limits.is_fast) {
+    // In a log, the page itself comes soon enough. Lines are not drawn again, so any terminal will do.
+    if (!limits.is_fast && isatty(fileno(stderr)) == 1) {
       limits.first_answer = [&](const harness::Finding& finding) { waiting.say_first_answer(finding, limits.repair_budget.count()); };
       limits.edits_tried = [&](std::size_t tried, std::size_t edits) { waiting.say_tried(tried, edits); };
     }

@@ -14,9 +14,20 @@
 
 namespace assay::families {
 
+namespace {
+
+const kernels::LaunchDescription& launch_for(const Case& test_case, const kernels::Variant& variant) {
+  if (variant.launch) return *variant.launch;
+  if (test_case.family->launch != nullptr) return *test_case.family->launch;
+  throw kernels::VariantError(
+      fmt::format("{}: a kernel of family {} needs a variant.toml, which says how it is launched (docs/LAUNCH.md); `assay init` drafts one",
+                  variant.source.string(), test_case.family->name()));
+}
+
+}  // namespace
+
 DescribedLaunch::DescribedLaunch(const Case& test_case, const kernels::Variant& variant)
-    : DescribedLaunch(variant.launch ? *variant.launch : *test_case.family->launch, variant.fields,
-                      test_case.family->expression_names(test_case, variant)) {}
+    : DescribedLaunch(launch_for(test_case, variant), variant.fields, test_case.family->expression_names(test_case, variant)) {}
 
 DescribedLaunch::DescribedLaunch(const kernels::LaunchDescription& launch, const kernels::FieldValues& fields,
                                  std::shared_ptr<const kernels::Names> of_case)

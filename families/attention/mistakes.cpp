@@ -162,6 +162,13 @@ void add_chunks(Table& table) {
           1);
     }
   }
+  constexpr double ten = 2.302585092994046;
+  for (const auto& [weight, below] :
+       {std::pair{"0.01", 2 * ten}, {"0.001", 3 * ten}, {"0.0001", 4 * ten}, {"0.00001", 5 * ten}, {"0.000001", 6 * ten}}) {
+    table.add(
+        mistake::kSkipped, std::string("keys whose weight is below ") + weight + " are skipped",
+        [limit = below](Change& c) { c.skips_below = limit; }, 1);
+  }
   table.add_factor(
       mistake::kSkipped, "keys whose score is {} below the maximum are skipped",
       [](const Model&) { return std::vector<double>{2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 30.0, 60.0}; },

@@ -147,8 +147,8 @@ std::vector<Mistake> reduce_mistakes() {
   table.add(mistake::kHead, "sums and maxima are addressed as if each row had one workgroup", &Change::pairs_two_apart, true, 1);
   table.add(mistake::kHead, "every row uses the outputs of the first", &Change::outputs_of, Rows::first, 1);
   table.add(mistake::kRescale, "workgroups are weighted with each other's maxima", &Change::maxima_reversed, true, 1);
-  table.add(mistake::kUnknown, "the sums of workgroups are exchanged", &Change::sums_reversed, true, 1);
-  table.add(mistake::kUnknown, "each workgroup's row is read as contiguous", &Change::not_interleaved, true, 1);
+  table.add(mistake::kRescale, "the sums of workgroups are exchanged", &Change::sums_reversed, true, 1);
+  table.add(mistake::kStride, "each workgroup's row is read as contiguous", &Change::not_interleaved, true, 1);
   table.add(mistake::kNibbles, "each group of four columns is read in reverse", &Change::columns_reversed, true, 1);
   for (const auto& [precision, name] : {std::pair{Precision::half, "half"}, {Precision::bfloat, "bfloat"}}) {
     table.add(mistake::kHalf, std::string("outputs are added in ") + name, &Change::output, precision);

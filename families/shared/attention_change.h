@@ -90,6 +90,13 @@ struct AttentionChange {
   // What rescales is inverted: exp(new - old). With `nothing` also where nothing has been seen, whose 0 times infinity is NaN.
   enum class Inverted { never, something, nothing, merges };
   Inverted inverted = Inverted::never;
+  double skips_below = 0;  // keys whose score is so far below the maximum so far weigh nothing; 0: none
+  // The columns of four coordinates that enter a score, if 32 lanes share them: lane l has columns l, l + 32 ... `steps_of_16`: l, l + 16
+  // ...
+  enum class Columns { all, steps_of_16, first_again, first_only, lower_lanes, upper_lanes };
+  Columns columns = Columns::all;
+  enum class Sides { both, keys, queries };  // whose columns are these; those of the other one are right
+  Sides columns_of = Sides::both;
   Precision output = Precision::full, sum = Precision::full, weights = Precision::full, scores = Precision::full;
   bool unnormalised = false, normalised_early = false;
   enum class Stream { nothing, first_workgroup, last_workgroup, first_simdgroup, last_simdgroup, upper_simdgroups, odd_simdgroups };

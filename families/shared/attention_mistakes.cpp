@@ -205,6 +205,39 @@ void add_softmax(Table& table) {
   table.add(mistake::kSimdgroup, "the upper half of the simdgroups is skipped", &Change::lost_stream, Stream::upper_simdgroups, 1);
 }
 
+void add_coordinates(Table& table) {
+  using enum Change::Columns;
+  for (const auto& [columns, says] :
+       {std::pair{steps_of_16,
+                  "lanes take every 16th column of four coordinates in place of every 32nd, of which some count twice and others never"},
+        {first_again, "lanes take their first column of four coordinates again in place of the others"}}) {
+    for (const auto& [sides, whose] : {std::pair{Change::Sides::both, "of queries and keys, "},
+                                       {Change::Sides::keys, "of keys, "},
+                                       {Change::Sides::queries, "of queries, "}}) {
+      table.add(
+          mistake::kStride, std::string(whose) + says,
+          [chosen = columns, of = sides](Change& c) {
+            c.columns = chosen;
+            c.columns_of = of;
+          },
+          1);
+    }
+  }
+  table.add(mistake::kCoordinates, "scores omit all but the first column of four coordinates of each lane", &Change::columns, first_only,
+            1);
+  table.add(mistake::kCoordinates, "scores omit the coordinates of the upper 16 lanes", &Change::columns, lower_lanes, 1);
+  table.add(mistake::kCoordinates, "scores omit the coordinates of the lower 16 lanes", &Change::columns, upper_lanes, 1);
+  constexpr double ten = 2.302585092994046;
+  for (const auto& [weight, below] :
+       {std::pair{"0.01", 2 * ten}, {"0.001", 3 * ten}, {"0.0001", 4 * ten}, {"0.00001", 5 * ten}, {"0.000001", 6 * ten}}) {
+    table.add(mistake::kSkipped, std::string("keys whose weight is below ") + weight + " are skipped", &Change::skips_below, below, 1);
+  }
+  for (const int below : {4, 5, 6, 8, 10, 12, 16, 20, 30}) {
+    table.add(mistake::kSkipped, "keys whose score is " + std::to_string(below) + " below the maximum are skipped", &Change::skips_below,
+              static_cast<double>(below), 1);
+  }
+}
+
 void add_precision(Table& table) {
   for (const auto& [precision, name] : {std::pair{Precision::half, "half"}, {Precision::bfloat, "bfloat"}}) {
     const std::string in = std::string(" in ") + name;
@@ -279,6 +312,7 @@ std::vector<Mistake> attention_mistakes(bool is_decode) {
   add_heads(table);
   add_scales(table);
   add_softmax(table);
+  add_coordinates(table);
   add_precision(table);
   if (is_decode) add_cache(table);
   return table.take();

@@ -41,6 +41,26 @@ void rotate(std::span<double> row, AttentionChange::Rotation rotation) {
   }
 }
 
+// The query whose product with a key is the score of a kernel that pairs their columns so.
+void change_columns(const AttentionChange& change, std::span<double> query) {
+  using enum AttentionChange::Columns;
+  constexpr std::size_t lanes = 32, width = 4;
+  const std::vector<double> right(query.begin(), query.end());
+  std::ranges::fill(query, 0.0);
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    if ((change.columns == lower_lanes && lane >= lanes / 2) || (change.columns == upper_lanes && lane < lanes / 2)) continue;
+    for (std::size_t step = 0; step < right.size() / (lanes * width); ++step) {
+      if (change.columns == first_only && step > 0) continue;
+      const std::size_t apart = change.columns == steps_of_16 ? lanes / 2 : change.columns == first_again ? 0 : lanes;
+      const std::size_t right_one = (lane + lanes * step) * width;
+      const std::size_t wrong_one = (lane + apart * step) * width;
+      const std::size_t of_key = change.columns_of == AttentionChange::Sides::queries ? right_one : wrong_one;
+      const std::size_t of_query = change.columns_of == AttentionChange::Sides::keys ? right_one : wrong_one;
+      for (std::size_t c = 0; c < width; ++c) query[of_key + c] += right[of_query + c];
+    }
+  }
+}
+
 double dot(const double* a, const double* b, std::size_t count) { return std::inner_product(a, a + count, b, 0.0); }
 
 }  // namespace
@@ -128,9 +148,13 @@ std::vector<double> AttentionModel::queries_of(const AttentionChange& change) co
   if (is_decode() && shape_.fused_rotation) {
     for (std::size_t row = 0; row < q.size() / dim_; ++row) rotate(std::span(q).subspan(row * dim_, dim_), change.rotation);
   }
-  if (change.query == Rounding::none) return q;
   const bool to_half = is_decode() && change.query == Rounding::as_contract;
-  for (double& value : q) value = to_half ? oracles::round_to_half(value) : oracles::round_to_bfloat(static_cast<float>(value));
+  if (change.query != Rounding::none) {
+    for (double& value : q) value = to_half ? oracles::round_to_half(value) : oracles::round_to_bfloat(static_cast<float>(value));
+  }
+  if (change.columns != AttentionChange::Columns::all) {
+    for (std::size_t row = 0; row < q.size() / dim_; ++row) change_columns(change, std::span(q).subspan(row * dim_, dim_));
+  }
   return q;
 }
 

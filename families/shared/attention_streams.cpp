@@ -35,6 +35,7 @@ void add_chunk(const AttentionChange& change, const std::vector<AttentionEntry>&
   double sum = 0;
   for (const AttentionEntry& entry : chunk) {
     double weight = exp_in_float((entry.score - bank.maximum) * change.weight_exponent) * entry.times;
+    if (change.skips_below > 0 && bank.maximum - entry.score > change.skips_below) weight = 0;
     if (change.weights != Precision::full) weight = rounded(weight, change.weights);
     sum += weight;
     if (entry.is_empty || weight == 0.0) continue;

@@ -287,14 +287,16 @@ class Describer : public LandmarkFactors {
 
   // The values are those of the input, before or after a rounding that a right kernel does not do or does.
   [[nodiscard]] bool describe_unrounded(std::size_t wrong, LandmarkFinding& finding) const {
-    constexpr double of_half = 5e-4;
+    constexpr double of_half = 5e-4, exact = 1e-6;
     constexpr std::size_t many = 32;
     for (std::size_t place = 0; place < sightings_.places().size(); ++place) {
       bool fits = sightings_.places()[place].is_own;
       for (std::size_t row = 0; row < landmarks_.rows.size() && fits; ++row) {
         const ElementList telling = telling_elements(landmarks_.list[wrong].elements, row);
         fits = telling.size() >= many && numbers_[row][place].size() < 2 * telling.size() &&
-               cover(numbers_[row][place], telling, 1, of_half).held == telling.size();
+               cover(numbers_[row][place], telling, 1, of_half).held == telling.size() &&
+               // A table with an entry that is slightly off leaves the other values as they are.
+               2 * cover(numbers_[row][place], telling, 1, exact).held < telling.size();
       }
       if (!fits) continue;
       finding.line = sightings_.places()[place].line;

@@ -404,14 +404,22 @@ class PlausibleEdits : public EditMaker {
     return !has_integer && term.last > term.first && tokens_[term.first].is_identifier() && is_called(term.first);
   }
 
+  // Whether the expression assigns to what this is: `sum` in `sum = sum + weight`.
+  [[nodiscard]] bool is_assigned(const Expression& expression, std::string_view text) const {
+    std::size_t end = expression.range.first;
+    while (end < expression.range.last && !tokens_[end].is("=")) ++end;
+    return end < expression.range.last && text_of({expression.range.first, end}) == text;
+  }
+
   void edit_factors(const Expression& expression, const ExpressionTerms& terms) {
     const std::vector<std::string> numbers = numbers_in_scope(expression);
     for (const ExpressionTerms::Term& term : terms.terms) {
       if (term.is_index || is_target(term.range) || !is_suspect(term.range) || !is_fraction(expression, term.range)) continue;
       const std::string text(text_of(term.range));
+      const bool is_sum_so_far = is_assigned(expression, text);
       for (const std::string& number : numbers) {
         if (text == number) continue;
-        replace("more_factor", term.range, fmt::format("{} * {}", text, number));
+        replace(is_sum_so_far ? "more_rescaling" : "more_factor", term.range, fmt::format("{} * {}", text, number));
         replace("more_factor", term.range, fmt::format("{} / {}", text, number));
         if (term.is_exponent) replace("more_factor", term.range, fmt::format("{} - {}", text, number));
       }
