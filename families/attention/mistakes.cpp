@@ -1,6 +1,8 @@
 // The known mistakes of attention kernels of any project.
 //
 // Long because it is a table of them.
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 #include <limits>
@@ -162,11 +164,9 @@ void add_chunks(Table& table) {
           1);
     }
   }
-  constexpr double ten = 2.302585092994046;
-  for (const auto& [weight, below] :
-       {std::pair{"0.01", 2 * ten}, {"0.001", 3 * ten}, {"0.0001", 4 * ten}, {"0.00001", 5 * ten}, {"0.000001", 6 * ten}}) {
+  for (const auto& [weight, below] : kSkippedWeights) {
     table.add(
-        mistake::kSkipped, std::string("keys whose weight is below ") + weight + " are skipped",
+        mistake::kSkipped, fmt::format("keys whose weight is below {} are skipped", weight),
         [limit = below](Change& c) { c.skips_below = limit; }, 1);
   }
   table.add_factor(

@@ -91,8 +91,8 @@ struct AttentionChange {
   enum class Inverted { never, something, nothing, merges };
   Inverted inverted = Inverted::never;
   double skips_below = 0;  // keys whose score is so far below the maximum so far weigh nothing; 0: none
-  // The columns of four coordinates that enter a score, if 32 lanes share them: lane l has columns l, l + 32 ... `steps_of_16`: l, l + 16
-  // ...
+  // The columns of four coordinates that enter a score, if 32 lanes share them: lane l has every 32nd column from l on; with
+  // `steps_of_16`, as many columns, every 16th.
   enum class Columns { all, steps_of_16, first_again, first_only, lower_lanes, upper_lanes };
   Columns columns = Columns::all;
   enum class Sides { both, keys, queries };  // whose columns are these; those of the other one are right

@@ -1,4 +1,6 @@
 // The known mistakes of attention.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <utility>
 
@@ -227,10 +229,8 @@ void add_coordinates(Table& table) {
             1);
   table.add(mistake::kCoordinates, "scores omit the coordinates of the upper 16 lanes", &Change::columns, lower_lanes, 1);
   table.add(mistake::kCoordinates, "scores omit the coordinates of the lower 16 lanes", &Change::columns, upper_lanes, 1);
-  constexpr double ten = 2.302585092994046;
-  for (const auto& [weight, below] :
-       {std::pair{"0.01", 2 * ten}, {"0.001", 3 * ten}, {"0.0001", 4 * ten}, {"0.00001", 5 * ten}, {"0.000001", 6 * ten}}) {
-    table.add(mistake::kSkipped, std::string("keys whose weight is below ") + weight + " are skipped", &Change::skips_below, below, 1);
+  for (const auto& [weight, below] : kSkippedWeights) {
+    table.add(mistake::kSkipped, fmt::format("keys whose weight is below {} are skipped", weight), &Change::skips_below, below, 1);
   }
   for (const int below : {4, 5, 6, 8, 10, 12, 16, 20, 30}) {
     table.add(mistake::kSkipped, "keys whose score is " + std::to_string(below) + " below the maximum are skipped", &Change::skips_below,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <any>
+#include <array>
 #include <functional>
 #include <numbers>
 #include <string>
@@ -34,6 +35,17 @@ namespace assay::families {
           512.0,
           -1.0};
 }
+
+struct SkippedWeight {
+  double weight = 0, below_maximum = 0;  // a weight, and how far below the maximum its score is: -ln(weight)
+};
+
+// Below what kernels skip weights.
+inline constexpr std::array<SkippedWeight, 5> kSkippedWeights = {{{1e-2, 2 * std::numbers::ln10},
+                                                                  {1e-3, 3 * std::numbers::ln10},
+                                                                  {1e-4, 4 * std::numbers::ln10},
+                                                                  {1e-5, 5 * std::numbers::ln10},
+                                                                  {1e-6, 6 * std::numbers::ln10}}};
 
 template <typename Of, typename Change>
 class MistakeTable {
