@@ -567,17 +567,19 @@ class PlausibleEdits : public EditMaker {
       for (const auto& [type, other] : other_types) {
         if (!tokens_[i].is(type)) continue;
         replace("other_type", {i, i + 1}, std::string(other));
-        const std::vector<std::size_t> casts = casts_to(type, tokens_[i + 1].text);
+        const std::vector<std::size_t> casts = casts_to(type, i + 1);
         if (casts.empty()) continue;
         edits_.push_back({"other_type", tokens_[i].offset, tokens_[i].text.size(), std::string(other), casts});
       }
     }
   }
 
-  // Where values are converted to the type as they are assigned to the variable: offsets, ascending.
-  [[nodiscard]] std::vector<std::size_t> casts_to(std::string_view type, std::string_view variable) const {
+  // Where values are converted to the type as they are assigned to the variable that token `declared` declares: offsets, ascending, all
+  // behind it.
+  [[nodiscard]] std::vector<std::size_t> casts_to(std::string_view type, std::size_t declared) const {
     std::vector<std::size_t> casts;
-    for (std::size_t i = 0; i + 2 < tokens_.size(); ++i) {
+    const std::string_view variable = tokens_[declared].text;
+    for (std::size_t i = declared; i + 2 < tokens_.size(); ++i) {
       if (!tokens_[i].is(variable) || is_member(i) || !(tokens_[i + 1].is("=") || tokens_[i + 1].is("+=") || tokens_[i + 1].is("*=")))
         continue;
       for (std::size_t at = i + 2; at + 1 < tokens_.size() && !tokens_[at].is(";"); ++at) {
