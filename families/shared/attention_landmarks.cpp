@@ -237,10 +237,17 @@ class Builder {
     }
   }
 
-  // Keys and values of all heads, to say which of them a kernel reads instead.
+  // Keys, values and norms of all heads, to say which of them a kernel reads instead.
   void add_other_rows() {
     constexpr std::size_t most = std::size_t{1} << 19;
     for (std::size_t h = 0; h < heads_.size(); ++h) {
+      for (const auto& [index, norms] : {std::pair(kKeyNorm, &heads_[h].key_norms), std::pair(kValueNorm, &heads_[h].value_norms)}) {
+        for (std::size_t key = 0; key < norms->size(); ++key) {
+          if (!std::isfinite((*norms)[key])) continue;
+          at(index).others.push_back(element(0, static_cast<std::int64_t>(key), -1, {(*norms)[key]}));
+          at(index).others.back().head = static_cast<std::int64_t>(h);
+        }
+      }
       for (const auto& [index, numbers, width] :
            {std::tuple(kKey, &heads_[h].keys, shape_.head_dim), std::tuple(kValue, &heads_[h].values, shape_.value_dim)}) {
         for (std::size_t j = 0; j < numbers->size() && at(index).others.size() < most; ++j) {

@@ -149,11 +149,11 @@ void add_heads(Table& table) {
   }
   using Spacing = Change::HeadSpacing;
   table.add(
-      mistake::kHead, "heads of keys and values are addressed kv_len rows apart, whatever their stride",
+      mistake::kStride, "heads of keys and values are addressed kv_len rows apart, whatever their stride",
       [](Change& c) { c.key_spacing = c.value_spacing = Spacing::length; }, 1);
-  table.add(mistake::kHead, "heads of keys are addressed kv_len rows apart, whatever their stride", &Change::key_spacing, Spacing::length,
+  table.add(mistake::kStride, "heads of keys are addressed kv_len rows apart, whatever their stride", &Change::key_spacing, Spacing::length,
             2);
-  table.add(mistake::kHead, "heads of values are addressed kv_len rows apart, whatever their stride", &Change::value_spacing,
+  table.add(mistake::kStride, "heads of values are addressed kv_len rows apart, whatever their stride", &Change::value_spacing,
             Spacing::length, 2);
   table.add(mistake::kHead, "every head uses the query of the first", &Change::query_heads, HeadMap::first, 2);
   table.add(mistake::kHead, "every head uses the query of the next", &Change::query_heads, HeadMap::next, 3);

@@ -126,7 +126,7 @@ struct TableEntry {
 };
 // A constant array of the source that is nearly a table of the contract.
 struct WrongTable {
-  std::string table, meaning;  // its name, and that of the contract's: "the codebook of 4 bits"
+  std::string table, meaning;  // its name (empty if it is no array), and that of the contract's: "the codebook of 4 bits"
   metal::SourceLocation place;
   std::vector<TableEntry> entries;  // the first of those that differ
   std::uint64_t count = 0, size = 0;

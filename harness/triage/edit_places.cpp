@@ -154,7 +154,9 @@ void leave_out_instantiations(const Source& source, std::vector<Edit>& edits) {
 }
 
 std::optional<Edit> repeated(const Source& source, const Edit& edit) {
-  constexpr std::size_t most = 4;
+  // Who takes one function for another does so in all places, whatever stands beside them.
+  const bool is_anywhere = edit.op == "other_function";
+  const std::size_t most = is_anywhere ? 8 : 4;
   for (const SourcePiece& piece : source.pieces()) {
     const std::vector<SourceToken>& tokens = piece.tokens;
     const auto at = std::ranges::lower_bound(tokens, edit.offset, {}, &SourceToken::offset);
@@ -167,8 +169,8 @@ std::optional<Edit> repeated(const Source& source, const Edit& edit) {
     std::vector<std::size_t> offsets;
     const std::string_view text = std::string_view(source.text()).substr(edit.offset, edit.length);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      const bool is_same =
-          i == first || (is_alike(tokens, first, i, count) && source.text().compare(tokens[i].offset, edit.length, text) == 0);
+      const bool is_same = i == first || ((is_anywhere ? tokens[i].is(text) : is_alike(tokens, first, i, count)) &&
+                                          source.text().compare(tokens[i].offset, edit.length, text) == 0);
       if (is_same && (offsets.empty() || tokens[i].offset >= offsets.back() + edit.length)) offsets.push_back(tokens[i].offset);
     }
     if (offsets.size() < 2 || offsets.size() > most) return std::nullopt;

@@ -15,7 +15,8 @@ namespace assay::harness {
 void leave_out_instantiations(const Source& source, std::vector<Edit>& edits);
 
 // The edit at each place of the piece that has the same tokens there, the two before and the one behind: keys and values, for example, are
-// often found by the same expression. nullopt if there is no other place, or if there are more than a mistake would be copied to.
+// often found by the same expression. A call of another function is changed wherever that function is called. nullopt if there is no other
+// place, or if there are more than a mistake would be copied to.
 [[nodiscard]] std::optional<Edit> repeated(const Source& source, const Edit& edit);
 
 // The same edit as somebody would write it, with the same meaning: `(1 - 1)` is 0, nothing adds or subtracts 0, and no parentheses stand

@@ -28,6 +28,7 @@ class ExchangedEdits : public EditMaker {
       if (expression.is_fixed || !is_suspect(expression.range)) continue;
       exchange_orders(expression, terms_[i]);
       turn_differences(terms_[i]);
+      turn_rings(expression);
       rename(expression);
     }
     return std::move(edits_);
@@ -63,6 +64,29 @@ class ExchangedEdits : public EditMaker {
       const bool is_exponent = std::ranges::any_of(
           terms.terms, [&](const ExpressionTerms::Term& term) { return term.is_exponent && term.range.first == whole.first; });
       replace(is_exponent ? "turned_exponent" : "turned", whole, fmt::format("{} - {}", text_of(*other), text_of(one)));
+    }
+  }
+
+  // `(slot + n - start) % n` for `(slot + start) % n` or `(slot - start) % n`, and the other way round.
+  void turn_rings(const Expression& expression) {
+    for (std::size_t i = expression.range.first + 1; i + 1 < expression.range.last; ++i) {
+      if (!tokens_[i].is("%") || !tokens_[i - 1].is(")") || tokens_[i - 1].match < expression.range.first) continue;
+      std::size_t end = i + 2;
+      while (end + 1 < expression.range.last && (tokens_[end].is(".") || tokens_[end].is("->"))) end += 2;
+      const std::string_view size = text_of({i + 1, end});
+      const TokenRange sum = {tokens_[i - 1].match + 1, i - 1};
+      std::size_t sign = 0;  // the last one outside of brackets
+      for (std::size_t at = sum.first; at<sum.last; at = tokens_[at].match> at ? tokens_[at].match + 1 : at + 1) {
+        if (at > sum.first && (tokens_[at].is("+") || tokens_[at].is("-"))) sign = at;
+      }
+      if (sign == 0) continue;
+      const std::string_view start = text_of({sum.first, sign}), moved = text_of({sign + 1, sum.last});
+      const std::string whole = fmt::format(" + {}", size);
+      if (!start.ends_with(whole)) {
+        replace("turned_ring", sum, fmt::format("{} + {} - {}", start, size, moved));
+      } else if (tokens_[sign].is("-")) {
+        replace("turned_ring", sum, fmt::format("{} + {}", start.substr(0, start.size() - whole.size()), moved));
+      }
     }
   }
 

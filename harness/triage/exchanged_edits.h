@@ -12,6 +12,7 @@ namespace assay::harness {
 // Edits of suspect lines. `op` is
 //   other_order  `b * m + a` for `a * n + b`, so that the other count runs faster
 //   turned       `b - a` for `a - b`; turned_exponent in the argument of an exponential
+//   turned_ring  `(slot + n - start) % n` for `(slot + start) % n`, or the other way round
 //   renamed      several names of a line at once become others of the same types that differ in the same part: `k_page, k_row` for
 //                `v_page, v_row`
 [[nodiscard]] std::vector<Edit> exchanged_edits(const Source& source, const LineSuspicion& suspicion);

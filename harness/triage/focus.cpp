@@ -121,7 +121,8 @@ Focus focus_on(Laboratory& laboratory, std::span<const Observation> failing) {
     const std::uint32_t line = most_suspect(suspicion);
     std::string why =
         line == found.line || found.line == 0 ? found.sentence : fmt::format("line {} depends on it: {}", found.line, found.sentence);
-    if (!found.is_sure) why.insert(0, kPlaceToLook);
+    // What follows from the source alone, and not from a value, is not certain.
+    if (!found.is_sure || line != found.line) why.insert(0, kPlaceToLook);
     if (line != 0)
       focus.suspects.push_back({.file = file, .line = line, .why = std::move(why), .is_elsewhere = false, .context = {}, .repaired = {}});
   }

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/triage/landmark_factors.h"
+#include "harness/triage/landmark_numbers.h"
 #include "harness/triage/localise.h"
 
 namespace assay::harness {
@@ -20,16 +20,21 @@ using families::Landmark;
 using families::LandmarkElement;
 
 // Says where a match parts.
-class Describer : public LandmarkFactors {
+class Describer : public LandmarkNumbers {
  public:
-  using LandmarkFactors::LandmarkFactors;
+  using LandmarkNumbers::LandmarkNumbers;
 
   [[nodiscard]] std::optional<LandmarkFinding> find() const {
     if (std::ranges::none_of(matched_, &MatchedLandmark::is_reached)) return std::nullopt;
     // First what is certain: all values are wrong by one factor, or wrong although they are computed from right ones.
     for (std::size_t i = 0; i < matched_.size(); ++i) {
       LandmarkFinding finding;
-      if (is_wrong(i) && (parts_at(i) || (knows_needs(i) && describe_factor(i, finding)))) return describe(i);
+      if (!is_wrong(i) || (!parts_at(i) && !(knows_needs(i) && describe_factor(i, finding)))) continue;
+      for (std::size_t need = 0; need < i; ++need) {
+        if (!is_number_of_key(landmarks_.list[need]) || !is_wrong(need) || !match_.needs(i, need)) continue;
+        if (LandmarkFinding of_need = describe(need); of_need.line != 0) return of_need;
+      }
+      return describe(i);
     }
     for (std::size_t i = 0; i < matched_.size(); ++i) {
       if (!is_wrong(i) || (landmarks_.list[i].is_optional && !landmarks_.list[i].is_loaded)) continue;
@@ -102,7 +107,11 @@ class Describer : public LandmarkFactors {
                        (landmark.is_loaded && (describe_other(landmark, finding) || describe_exchanged(wrong, finding)));
     if (!found && describe_handed_over(wrong, finding)) return finding;
     if (!found) {
-      finding.sentence = fmt::format("no line holds the {} that a right kernel has{}", plural(landmark), right_before(wrong));
+      finding.is_missing = is_keyless(wrong);
+      finding.sentence = finding.is_missing
+                             ? fmt::format("no line holds anything of the keys that{} sees{}", row_names_[0].empty() ? " a row" : in_row(0),
+                                           right_before(wrong))
+                             : fmt::format("no line holds the {} that a right kernel has{}", plural(landmark), right_before(wrong));
       constexpr double little = 0.3, much = 0.8;
       finding.confidence = parts_at(wrong) ? much : little;
     }
@@ -134,12 +143,12 @@ class Describer : public LandmarkFactors {
         return matched_[need].is_reached && !landmarks_.list[need].is_loaded && matched_[need].whole.contains(line);
       });
     });
-    std::erase_if(sightings, [&](const Sighting& sighting) { return !landmark.is_loaded && is_in_front(wrong, sighting.place); });
+    if (!landmark.is_loaded) std::erase_if(sightings, [&](const Sighting& sighting) { return is_in_front(wrong, sighting.place); });
     // Where each element may have one of many values, many are met by chance.
     constexpr std::size_t many_values = 8;
     const bool is_vague = !landmark.elements.empty() && landmark.elements.front().values.size() >= many_values;
     const double least = landmark.is_loaded ? 0.2 : is_vague ? 0.75 : 0.4;
-    if (sightings.empty() || sightings.front().share() < least || sightings.front().held < 2) return false;
+    if (sightings.empty() || sightings.front().share() < least || sightings.front().held < 2) return describe_few(wrong, finding);
     // Loads hold inputs alone; elsewhere some may occur by chance.
     const auto loads = std::ranges::find_if(sightings, [&](const Sighting& sighting) {
       return landmark.is_loaded && sightings_.places()[sighting.place].is_input && sighting.share() >= least;
@@ -148,31 +157,33 @@ class Describer : public LandmarkFactors {
     const std::size_t place = (loads == sightings.end() ? sightings.begin() : loads)->place;
     finding.line = sightings_.places()[place].line;
     ElementList missing;
-    std::size_t of_row = 0;
+    std::size_t of_row = 0, all = 0;
     for (std::size_t row = 0; row < landmarks_.rows.size() && missing.empty(); ++row) {
       of_row = row;
       const ElementList telling = telling_elements(landmark.elements, row);
+      all = telling.size();
       const HeldElements best = best_cover(numbers_[row][place], telling, landmark, sightings_.places()[place], match_.tolerance());
       static_cast<void>(cover(numbers_[row][place], telling, best.factor, match_.tolerance_of(place), &missing));
     }
     if (missing.empty()) return false;
     const std::set<std::size_t> lost = lost_keys(landmark, of_row, missing);
-    if (!lost.empty() && landmark.is_loaded && reads_others(landmark, of_row, place)) {
-      finding.sentence =
-          fmt::format("this line reads other rows in place of key{} {}{}", lost.size() == 1 ? "" : "s", ranges_text(lost), in_row(of_row));
+    // Where whole keys are left out, others may be taken instead, but not by this line.
+    const bool is_left_out = !lost.empty() && is_number_of_key(landmark) && are_skipped(wrong, lost);
+    if (!lost.empty() && !is_left_out && landmark.is_loaded && reads_others(landmark, of_row, place)) {
+      const std::string_view plural_end = lost.size() == 1 ? "" : "s";
+      finding.sentence = fmt::format("this line reads other rows in place of key{} {}{}", plural_end, ranges_text(lost), in_row(of_row));
     } else if (!lost.empty()) {
-      finding.is_missing = !landmark.is_loaded || !reads_other_input_of_keys(wrong);
+      finding.is_missing = is_left_out || !landmark.is_loaded || !reads_other_input_of_keys(wrong);
       finding.is_inside = !are_last(landmark, of_row, lost);
       finding.sentence = fmt::format("this line never holds the {} of key{} {}{}", plural(landmark), lost.size() == 1 ? "" : "s",
                                      ranges_text(lost), in_row(of_row));
     } else {
       const LandmarkElement& first = *missing.front();
-      finding.sentence = fmt::format("{} of {} {} are wrong here{}: {} should be {:.6g}, and {}", missing.size(),
-                                     telling_elements(landmark.elements, of_row).size(), plural(landmark), in_row(of_row),
-                                     named(landmark, first), first.values.front(), nearest_to(first, numbers_[of_row][place]));
+      finding.sentence =
+          fmt::format("{} of {} {} are wrong here{}: {} should be {:.6g}, and {}", missing.size(), all, plural(landmark), in_row(of_row),
+                      named(landmark, first), first.values.front(), nearest_to(first, numbers_[of_row][place]));
     }
-    finding.is_place = landmark.is_loaded && 2 * missing.size() > telling_elements(landmark.elements, of_row).size() &&
-                       !has_right_coordinate(landmark, of_row, missing);
+    finding.is_place = landmark.is_loaded && 2 * missing.size() > all && !has_right_coordinate(landmark, of_row, missing);
     finding.confidence = sightings.front().share();
     return true;
   }
@@ -221,29 +232,6 @@ class Describer : public LandmarkFactors {
     for (const LandmarkElement* element : missing) wrong.insert(element->coordinate);
     constexpr std::size_t several = 4;
     return keys.size() >= several && wrong.size() < all.size();
-  }
-
-  // Keys of which nothing is held; empty if a part of some key is.
-  [[nodiscard]] static std::set<std::size_t> lost_keys(const Landmark& landmark, std::size_t row, const ElementList& missing) {
-    std::map<std::int64_t, std::size_t> all, lost;
-    for (const LandmarkElement* element : telling_elements(landmark.elements, row)) ++all[element->key];
-    for (const LandmarkElement* element : missing) ++lost[element->key];
-    std::set<std::size_t> keys;
-    // Some of their numbers may occur elsewhere too, but wrong coordinates would be wrong for most keys.
-    if (2 * lost.size() > all.size()) return keys;
-    for (const auto& [key, count] : lost) {
-      if (key >= 0) keys.insert(static_cast<std::size_t>(key));
-    }
-    return keys;
-  }
-
-  // Whether these are the last keys of a row: then a loop ends too early.
-  [[nodiscard]] static bool are_last(const Landmark& landmark, std::size_t row, const std::set<std::size_t>& keys) {
-    std::int64_t last_other = -1;
-    for (const LandmarkElement* element : telling_elements(landmark.elements, row)) {
-      if (!keys.contains(static_cast<std::size_t>(element->key))) last_other = std::max(last_other, element->key);
-    }
-    return static_cast<std::int64_t>(*keys.begin()) > last_other;
   }
 
   // A place that loads other elements of the same tensor.
@@ -323,7 +311,7 @@ class Describer : public LandmarkFactors {
       std::set<std::pair<std::uint32_t, std::uint32_t>> lines;
       for (const Sighting& sighting : matched_[i].sightings) {
         const SightedPlace& place = sightings_.places()[sighting.place];
-        if (place.is_input && !place.stores && sighting.held == sighting.all && sighting.factor_name.empty())
+        if (!place.computes && !place.stores && sighting.held == sighting.all && sighting.factor_name.empty())
           lines.insert({place.dispatch, place.line});
       }
       if (lines.size() < 2) continue;

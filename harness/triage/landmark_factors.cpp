@@ -63,12 +63,22 @@ bool LandmarkFactors::describe_any_factor(std::size_t wrong, LandmarkFinding& fi
     const double factor = factors.front().second;
     constexpr double same = 1e-3;
     if (!std::ranges::all_of(factors, [&](const auto& one) { return std::abs(one.second - factor) <= same * std::abs(factor); })) continue;
+    // Where what kernels may do without is the same for all keys, anything else is it times a factor.
+    if (landmark.is_optional && !is_usual(factor)) continue;
     take_factor(finding, place);
     finding.sentence = fmt::format("the {} here are {} times what they should be{}", plural(landmark),
                                    named_factor(without_own(landmark, factor), {}), right_before(wrong));
     return true;
   }
   return false;
+}
+
+bool LandmarkFactors::is_usual(double factor) {
+  constexpr double largest = 1024, same = 1e-3;
+  if (factor <= 0) return false;
+  const double whole = factor < 1 ? 1 / factor : factor;
+  const bool is_integer = whole <= largest && std::abs(whole - std::round(whole)) <= same;
+  return is_integer || named_factor(factor, {}).find('=') != std::string::npos;
 }
 
 double LandmarkFactors::without_own(const Landmark& landmark, double factor) {

@@ -25,6 +25,8 @@ class LandmarkFactors : public LandmarkReader {
 
   void take_factor(LandmarkFinding& finding, std::size_t place) const;
   [[nodiscard]] bool describe_any_factor(std::size_t wrong, LandmarkFinding& finding) const;
+  // A whole number, its inverse, or a constant with a name.
+  [[nodiscard]] static bool is_usual(double factor);
   // Without that factor of the kernel's own formulation that leaves least.
   [[nodiscard]] static double without_own(const Landmark& landmark, double factor);
   // What a value is computed from may be this value times a number, as weighted sums are outputs times the sum of weights.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <set>
 #include <span>
 #include <string>
@@ -60,6 +61,7 @@ class PlausibleEdits : public EditMaker {
       edit_terms(i);
     }
     insert_statements();
+    rescale_arrays();
     swap_statements();
     keep_old_values();
     edit_types();
@@ -67,11 +69,29 @@ class PlausibleEdits : public EditMaker {
   }
 
  private:
+  // Whether the term stands there by itself: "t" does in "c + t", not in "count".
+  static bool holds_word(std::string_view text, std::string_view term) {
+    const auto is_of_name = [&](std::size_t at) {
+      return at < text.size() && (text[at] == '_' || std::isalnum(static_cast<unsigned char>(text[at])) != 0);
+    };
+    for (std::size_t at = text.find(term); at != std::string_view::npos; at = text.find(term, at + 1)) {
+      if ((at == 0 || !is_of_name(at - 1)) && !is_of_name(at + term.size())) return true;
+    }
+    return false;
+  }
+
+  // "0.5f", "1e4h"
+  static bool is_fraction(std::string_view number) {
+    const bool is_hexadecimal = number.starts_with("0x") || number.starts_with("0X");
+    return !is_hexadecimal && number.find_first_of(".eE") != std::string_view::npos;
+  }
+
   void edit_start(TokenRange value) {
     if (value.is_empty()) return;
     const std::string_view text = text_of(value);
-    const bool is_float = text.find("INFINITY") != std::string_view::npos || text.find("FLT_MAX") != std::string_view::npos ||
-                          (tokens_[value.last - 1].kind == metal::translate::TokenKind::number && text.find('.') != std::string_view::npos);
+    const bool is_float =
+        text.find("INFINITY") != std::string_view::npos || text.find("FLT_MAX") != std::string_view::npos ||
+        (tokens_[value.last - 1].kind == metal::translate::TokenKind::number && is_fraction(tokens_[value.last - 1].text));
     constexpr std::size_t most = 5;
     if (!is_float || value.last - value.first > most) return;
     for (const std::string_view start : kStarts) replace("start", value, std::string(start));
@@ -437,7 +457,7 @@ class PlausibleEdits : public EditMaker {
       if (!is_suspect(term) || is_target(term) || names_pointer(expression, term)) continue;
       const std::string text(text_of(term));
       for (const std::string& name : names) {
-        if (text.find(name) == std::string::npos) replace("more_stride", term, fmt::format("{} * {}", text, name));
+        if (!holds_word(text, name)) replace("more_stride", term, fmt::format("{} * {}", text, name));
       }
     }
   }
@@ -610,6 +630,32 @@ class PlausibleEdits : public EditMaker {
     }
   }
 
+  // What each thread has summed up in an array is not rescaled: `for (...) sums[i] *= fade;` before a statement.
+  void rescale_arrays() {
+    struct Array {
+      std::string_view name, size;
+    };
+    std::vector<Array> arrays;
+    for (std::size_t i = 1; i + 2 < tokens_.size(); ++i) {
+      const bool is_sum = tokens_[i - 1].is("float") || tokens_[i - 1].is("float4") || tokens_[i - 1].is("half");
+      if (is_sum && tokens_[i].is_identifier() && tokens_[i + 1].is("[") && tokens_[tokens_[i + 1].match + 1].is(";"))
+        arrays.push_back({tokens_[i].text, text_of({i + 2, tokens_[i + 1].match})});
+    }
+    for (const TokenRange& statement : structure_.statements) {
+      const auto at = std::ranges::find_if(structure_.expressions,
+                                           [&](const Expression& expression) { return expression.range.first == statement.first; });
+      if (!is_suspect(statement) || at == structure_.expressions.end()) continue;
+      for (const Array& array : arrays) {
+        const Variable* variable = find_variable(*at, array.name);
+        if (variable == nullptr || variable->is_fixed) continue;
+        for (const std::string& factor : numbers_in_scope(*at))
+          replace("rescaled_array", statement,
+                  fmt::format("{{ for (int each = 0; each < {}; ++each) {}[each] *= {}; {}; }}", array.size, array.name, factor,
+                              text_of(statement)));
+      }
+    }
+  }
+
   // Terms of other expressions, the nearest first: of indices for indices, of conditions for conditions.
   void edit_terms(std::size_t edited) {
     constexpr std::size_t most = 8;
@@ -638,7 +684,7 @@ class PlausibleEdits : public EditMaker {
         if (of_conditions) replace("more_term", place, fmt::format("!({})", text));
         std::set<std::string_view> used;
         for (const auto& [distance, term, of] : found) {
-          if (used.size() >= most || text.find(term) != std::string_view::npos || !used.insert(term).second) continue;
+          if (used.size() >= most || holds_word(text, term) || !used.insert(term).second) continue;
           if (of_conditions) {
             replace("more_term", place, fmt::format("({}) || ({})", text, term));
             replace("more_term", place, fmt::format("({}) && ({})", text, term));

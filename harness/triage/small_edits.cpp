@@ -47,8 +47,8 @@ constexpr std::array<std::string_view, 5> kAmounts = {"drop_operand", "arithmeti
 // Edits that repair nothing: no real mistake makes a constant wrong by a thousandth.
 constexpr std::array<std::string_view, 2> kNever = {"float_constant", "drop_barrier"};
 // Of the plausible edits, those that are many.
-constexpr std::array<std::string_view, 6> kFarFetched = {"more_factor",    "more_term", "more_stride",
-                                                         "more_rescaling", "minus",     "drop_statement"};
+constexpr std::array<std::string_view, 7> kFarFetched = {"more_factor", "more_term",      "more_stride",   "more_rescaling",
+                                                         "minus",       "drop_statement", "rescaled_array"};
 
 bool is_among(std::string_view word, Words words) { return std::ranges::find(words, word) != words.end(); }
 
@@ -133,9 +133,11 @@ bool is_made_for(std::string_view op, std::string_view kind) {
   if (op == "guarded") return kind == kEmptyMerge;
   if (op == "one_off") return is_among(kind, std::array{kWindow, kNewest, kOldest});
   if (op == "turned_exponent") return is_among(kind, std::array{kRescale, kScale, kUnnormalised, kChunk, kUnknown});
+  if (op == "turned_ring") return is_among(kind, std::array{kRing, kWindow, kOldest, kNewest, kUnknown});
   if (op == "other_type") return kind == kHalf;
   if (op == "old_value") return is_among(kind, std::array{kRescale, kUnnormalised, kUnknown, kMaximum});
   if (op == "more_weight") return is_among(kind, std::array{kRescale, kUnnormalised, kWorkgroup, kSimdgroup, kUnknown});
+  if (op == "rescaled_array") return kind == kRescale;
   // The first or the last stage of a sum over lanes, or of a merge, is missing.
   if (op == "stage") return is_among(kind, std::array{kSimdgroup, kChunk, kCoordinates, kTransform, kUnnormalised, kUnknown});
   if (op == "rounded_up")
@@ -238,7 +240,9 @@ EditMeaning meaning_of(const Edit& edit, std::string_view likely) {
   using namespace mistake;
   if (edit.op == "one_off" && is_among(likely, std::array{kWindow, kNewest, kOldest})) return {likely, "the repair moves a limit by one"};
   if (edit.op == "more_weight") return {kRescale, "the repair weighs what is summed up"};
-  if (edit.op == "more_rescaling" || edit.op == "old_value") return {kRescale, "the repair rescales what was summed up before"};
+  if (edit.op == "more_rescaling" || edit.op == "rescaled_array" || edit.op == "old_value")
+    return {kRescale, "the repair rescales what was summed up before"};
+  if (edit.op == "turned_ring") return {kRing, "the repair changes from where a ring is counted"};
   if (edit.op == "turned_exponent") return {kRescale, "the repair turns an exponent round"};
   if (edit.op == "more_statement" && (edit.replacement.find("*=") != std::string::npos || edit.replacement.find("/=") != std::string::npos))
     return {kRescale, "the repair rescales what was summed up before"};

@@ -219,7 +219,7 @@ std::vector<Suspect> observed_suspects(Laboratory& laboratory, const Finding& fi
     const auto* table = fault.as<fault::WrongTable>();
     if (table == nullptr || table->entries.empty()) continue;
     metal::SourceLocation place = table->place;
-    place.line = line_of_entry(own, place, table->entries.front().index);
+    if (!table->table.empty()) place.line = line_of_entry(own, place, table->entries.front().index);
     // A repair of the table says it too.
     if (is_same_file(place.file, own) && std::ranges::find(finding.suspects, place.line, &Suspect::line) != finding.suspects.end())
       continue;

@@ -291,6 +291,11 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
     finding.tried = minimised.tried;
 
     keep_symptom(laboratory, finding);
+    if (!has_kind(finding.minimal.faults, FaultKind::wrong_table)) {
+      for (fault::WrongTable& table : find_wrong_written_tables(laboratory.variant().source, finding.minimal.test_case)) {
+        finding.minimal.faults.emplace_back(std::move(table));
+      }
+    }
     const Nearby nearby = observe_nearby(laboratory, finding.given.test_case, finding.minimal.test_case, options.passed);
     const Evidence evidence = gather_evidence(laboratory, finding, nearby.passing);
     const Omission* omission = unmodelled_omission(finding.given.test_case);

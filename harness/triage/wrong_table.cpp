@@ -5,94 +5,76 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
+#include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "harness/mutate/source.h"
 #include "harness/triage/confirm.h"
+#include "harness/triage/written_table.h"
 #include "kernels/variant.h"
 
 namespace assay::harness {
 namespace {
 
-// A number in a source, with its sign.
-struct Written {
-  std::size_t offset = 0, length = 0;
-};
-
-// "float4", of the constructor of a vector.
-bool is_vector_name(std::string_view word) {
-  return word.starts_with("float") && word.size() == 6 && word.back() >= '2' && word.back() <= '4';
-}
-
-// The numbers between the braces behind a name, in their order, also those within constructors of vectors; empty if something else stands
-// there too.
-std::vector<Written> numbers_of(const Source& source, const std::string& table, std::uint32_t line) {
-  using metal::translate::TokenKind;
-  for (const SourcePiece& piece : source.pieces()) {
-    const std::vector<SourceToken>& tokens = piece.tokens;
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-      if (!tokens[i].is(table) || source.place(tokens[i].offset).line < line) continue;
-      while (i < tokens.size() && !tokens[i].is("{") && !tokens[i].is(";")) ++i;
-      if (i == tokens.size() || tokens[i].is(";")) return {};
-      std::vector<Written> numbers;
-      for (std::size_t at = i + 1; at < tokens[i].match; ++at) {
-        const SourceToken& token = tokens[at];
-        if (token.is(",") || token.is("{") || token.is("}") || token.is("(") || token.is(")") || is_vector_name(token.text)) continue;
-        const bool is_negative = token.is("-");
-        if (is_negative) ++at;
-        if (tokens[at].kind != TokenKind::number) return {};
-        numbers.push_back({token.offset, tokens[at].offset + tokens[at].text.size() - token.offset});
-      }
-      return numbers;
-    }
-  }
-  return {};
-}
-
-std::string as_float(double value) {
-  std::string text = fmt::format("{:.9g}", value);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text + "f";
-}
+constexpr std::size_t kEntriesInText = 4;  // entries that a fault lists
 
 struct Mended {
   std::string text;
   std::uint32_t line = 0;  // of the first entry that changed
 };
 
-// Empty if the table is not a list of as many floats. A fault has only the first entries that differ, the contract has all.
+// Empty if the table is not written as numbers. A fault has only the first entries that differ, the contract has all.
 std::optional<Mended> mended(const std::string& text, const std::string& name, const fault::WrongTable& table, const Case& test_case) {
   const std::vector<families::ContractTable> tables = test_case.family->tables(test_case);
   const auto wanted = std::ranges::find(tables, table.meaning, &families::ContractTable::meaning);
-  if (wanted == tables.end() || wanted->is_of_bytes) return std::nullopt;
+  if (wanted == tables.end()) return std::nullopt;
   const Source source(text, name);
-  const std::vector<Written> numbers = numbers_of(source, table.table, table.place.line);
-  if (numbers.size() != wanted->values.size()) return std::nullopt;
-  Mended result{.text = text};
-  for (std::size_t i = numbers.size(); i-- > 0;) {
-    const std::string written = text.substr(numbers[i].offset, numbers[i].length);
-    // Sign and digits may stand apart: "- 0.5f".
-    std::string compact = written;
-    std::erase_if(compact, [](char c) { return c == ' ' || c == '\n' || c == '\t'; });
-    if (static_cast<double>(std::strtof(compact.c_str(), nullptr)) == wanted->values[i]) continue;
-    result.text.replace(numbers[i].offset, numbers[i].length, as_float(wanted->values[i]));
-    result.line = source.place(numbers[i].offset).line;
+  std::vector<WrittenEntry> entries;
+  for (const WrittenTable& written : find_written_tables(source, *wanted)) {
+    entries.insert(entries.end(), written.entries.begin(), written.entries.end());
   }
-  return result.line == 0 ? std::nullopt : std::optional(std::move(result));
+  if (entries.empty()) return std::nullopt;
+  std::ranges::sort(entries, {}, &WrittenEntry::offset);
+  Mended result{.text = text, .line = source.place(entries.front().offset).line};
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) result.text.replace(entry->offset, entry->length, entry->right);
+  return result;
 }
 
 }  // namespace
 
 std::string difference_of(const fault::WrongTable& table) {
   const fault::TableEntry& entry = table.entries.front();
-  return fmt::format("entry {} of table {} is {:.9g}, but {:.9g} in {}; {} of {} entries differ", entry.index, table.table, entry.value,
-                     entry.wanted, table.meaning, table.count, table.size);
+  return fmt::format("entry {} of {} is {:.9g}, but {:.9g} in {}; {} of {} entries differ", entry.index,
+                     table.table.empty() ? "the table that is written here" : "table " + table.table, entry.value, entry.wanted,
+                     table.meaning, table.count, table.size);
+}
+
+std::vector<fault::WrongTable> find_wrong_written_tables(const std::filesystem::path& file, const Case& test_case) {
+  if (test_case.family->tables == nullptr) return {};
+  const Source source(kernels::read_text(file), file.string());
+  std::vector<fault::WrongTable> wrong;
+  // A half of a table may be one of the contract too.
+  std::set<std::size_t> known;
+  for (const families::ContractTable& wanted : test_case.family->tables(test_case)) {
+    for (const WrittenTable& written : find_written_tables(source, wanted)) {
+      bool is_known = true;
+      for (const WrittenEntry& entry : written.entries) is_known = !known.insert(entry.offset).second && is_known;
+      if (is_known) continue;
+      fault::WrongTable& table = wrong.emplace_back();
+      table.meaning = wanted.meaning;
+      table.place = {file.string(), source.place(written.entries.front().offset).line};
+      table.count = written.entries.size();
+      table.size = written.size;
+      for (const WrittenEntry& entry : written.entries) {
+        if (table.entries.size() < kEntriesInText) table.entries.push_back({entry.index, entry.value, entry.wanted});
+      }
+    }
+  }
+  return wrong;
 }
 
 Blame blame_wrong_tables(const Laboratory& laboratory, std::span<const Fault> faults, std::span<const Case> given) {

@@ -45,7 +45,7 @@ constexpr Expectation kFurtherRows[] = {
     {"attn_blocks_v1", attn_blocks_twins, "output_by_head", "permuted-output"},
     {"tq4_v1", decode_twins, "kv_head_by_modulo", "wrong-head-mapping"},
     {"tq4_v1", decode_twins, "accumulator_not_rescaled", "missing-rescale"},
-    {"tq4_v1", tq4_twins, "room_forgotten", "wrong-head-mapping"},
+    {"tq4_v1", tq4_twins, "room_forgotten", "wrong-stride"},
     {"tq4_v1", tq4_twins, "nibbles_swapped", "swapped-nibbles", "", "d512/h1x1/kv1c1/ring0/nomask/nwg1/gauss/s1"},
     {"tqhb_v2", tqhb_twins, "bank_lost", "lost-simdgroup"},
     {"attn_split_v1", attn_split_twins, "cap_not_divided", "softcap"},

@@ -58,6 +58,20 @@ TEST(ExchangedEdits, NamesThatDifferInOnePartChangeTogether) {
   EXPECT_FALSE(makes(edits, source, "values{sizes.k_page", "values{sizes.v_page")) << "one name alone";
 }
 
+TEST(ExchangedEdits, ARingIsCountedFromTheOtherEnd) {
+  const std::string text = R"(struct Sizes { uint start, slots; };
+kernel void mine(device float * out [[buffer(0)]], constant Sizes & sizes [[buffer(1)]], uint slot) {
+  const uint key = (slot + sizes.start) % sizes.slots;
+  const uint age = (slot + sizes.slots - sizes.start) % sizes.slots;
+  out[key] = float(age);
+}
+)";
+  const Source source(text, "mine.metal");
+  const std::vector<Edit> edits = edits_of(source);
+  EXPECT_TRUE(makes(edits, source, "(slot + sizes.start) %", "(slot + sizes.slots - sizes.start) %"));
+  EXPECT_TRUE(makes(edits, source, "(slot + sizes.slots - sizes.start) %", "(slot + sizes.start) %"));
+}
+
 TEST(ExchangedEdits, AreMadeOnSuspectLinesAlone) {
   const Source source(std::string(kText), "mine.metal");
   LineSuspicion one;

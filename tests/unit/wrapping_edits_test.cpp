@@ -68,6 +68,28 @@ TEST(EditsWithMembers, OnesWithInitialValuesAndOfMethodsAreKnown) {
   }
 }
 
+TEST(PlausibleEdits, TermsOfIndicesMayBeLettersOfNames) {
+  const std::string text =
+      R"(kernel void mine(device float * out [[buffer(0)]], device float * norms [[buffer(1)]], device uchar * codes [[buffer(2)]],
+                 constant uint & count [[buffer(3)]]) {
+  float best = -1e4f;
+  float sums[4];
+  for (uint t = 0; t < count; ++t) {
+    const float norm = norms[count];
+    const float fade = norm * best;
+    best = norm;
+    sums[t] += norm * codes[count + t];
+  }
+  out[0] = best + sums[0];
+}
+)";
+  const Source source(text, "mine.metal");
+  const std::vector<Edit> edits = harness::plausible_edits(source, all_lines(source));
+  EXPECT_TRUE(makes(edits, source, "norms[count]", "norms[count + t]"));
+  EXPECT_TRUE(makes(edits, source, "best = -1e4f", "best = -INFINITY"));
+  EXPECT_TRUE(makes(edits, source, "best = norm;", "{ for (int each = 0; each < 4; ++each) sums[each] *= fade; best = norm; };"));
+}
+
 TEST(WrappingEdits, PutValuesIntoCallsAndTakeThemOut) {
   const Source& source = ring_kernel();
   const std::vector<Edit> edits = harness::wrapping_edits(source, all_lines(source));

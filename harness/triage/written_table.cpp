@@ -1,0 +1,124 @@
+// Compares runs of numbers in a source with tables of the contract, up to a factor.
+#include "harness/triage/written_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "math/functions.h"
+
+namespace assay::harness {
+namespace {
+
+constexpr std::size_t kFewest = 8;      // entries: fewer numbers meet a table by chance
+constexpr double kNearlyEqual = 1e-3;   // as in constant_tables.cpp
+constexpr double kScaledDigits = 5e-7;  // of a number times a factor, relatively
+constexpr double kLeastScale = 100;     // integers of fewer units are no fixed point of a table
+
+// A number in a source, with its sign.
+struct WrittenNumber {
+  std::size_t offset = 0, length = 0;
+  double value = 0;
+  bool is_integer = false;
+};
+
+bool is_operand(const SourceToken& token) {
+  using metal::translate::TokenKind;
+  if (token.is("return") || token.is("case")) return false;
+  return token.is_identifier() || token.kind == TokenKind::number || token.is(")") || token.is("]");
+}
+
+// All numbers of a piece that are floating-point literals, or all that are integers; without labels and places of elements.
+std::vector<WrittenNumber> numbers_of(const SourcePiece& piece, bool integers) {
+  const std::vector<SourceToken>& tokens = piece.tokens;
+  std::vector<WrittenNumber> numbers;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const SourceToken& token = tokens[i];
+    if (token.kind != metal::translate::TokenKind::number) continue;
+    const bool is_hexadecimal = token.text.starts_with("0x") || token.text.starts_with("0X");
+    const bool is_integer = is_hexadecimal || token.text.find_first_of(".eEfFhH") == std::string_view::npos;
+    if (is_integer != integers || is_hexadecimal) continue;
+    std::size_t first = i;
+    if (i > 0 && tokens[i - 1].is("-") && (i < 2 || !is_operand(tokens[i - 2]))) first = i - 1;
+    if (first > 0 && (tokens[first - 1].is("case") || tokens[first - 1].is("["))) continue;
+    const double value = std::strtod(std::string(token.text).c_str(), nullptr);
+    numbers.push_back({.offset = tokens[first].offset,
+                       .length = token.offset + token.text.size() - tokens[first].offset,
+                       .value = first == i ? value : -value,
+                       .is_integer = is_integer});
+  }
+  return numbers;
+}
+
+// The factor between what stands there and the contract: the median of the quotients, as a power of ten or two if it nearly is one.
+std::optional<double> scale_of(std::span<const WrittenNumber> numbers, std::span<const double> wanted) {
+  std::vector<double> quotients;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (wanted[i] != 0) quotients.push_back(numbers[i].value / wanted[i]);
+  }
+  if (quotients.size() * 4 < numbers.size() * 3) return std::nullopt;
+  const auto middle = quotients.begin() + static_cast<std::ptrdiff_t>(quotients.size() / 2);
+  std::ranges::nth_element(quotients, middle);
+  if (*middle <= 0) return std::nullopt;
+  for (const double base : {10.0, 2.0}) {
+    const double power = math::pow(base, std::round(math::log(*middle) / math::log(base)));
+    if (std::abs(*middle / power - 1) < kNearlyEqual) return power;
+  }
+  return *middle;
+}
+
+std::string as_literal(const WrittenNumber& number, double value) {
+  if (number.is_integer) return fmt::format("{:.0f}", value);
+  std::string text = fmt::format("{:.9g}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text + "f";
+}
+
+// nullopt if the numbers are not the table; without entries if they are exactly it.
+std::optional<WrittenTable> compare(std::span<const WrittenNumber> numbers, std::span<const double> wanted) {
+  const std::optional<double> scale = scale_of(numbers, wanted);
+  const bool is_integer = numbers.front().is_integer;
+  if (!scale || (is_integer && *scale < kLeastScale)) return std::nullopt;
+  WrittenTable table{.size = numbers.size(), .entries = {}};
+  std::size_t near = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const double value = numbers[i].value / *scale;
+    near += std::abs(value - wanted[i]) <= kNearlyEqual ? 1U : 0U;
+    const double tolerance = kScaledDigits * std::abs(wanted[i]) + (is_integer ? 1 / *scale : 0);
+    if (*scale == 1 ? double{static_cast<float>(value)} == wanted[i] : std::abs(value - wanted[i]) <= tolerance) continue;
+    table.entries.push_back({.offset = numbers[i].offset,
+                             .length = numbers[i].length,
+                             .index = i,
+                             .value = value,
+                             .wanted = wanted[i],
+                             .right = as_literal(numbers[i], wanted[i] * *scale)});
+  }
+  return near * 4 < numbers.size() * 3 ? std::nullopt : std::optional(std::move(table));
+}
+
+}  // namespace
+
+std::vector<WrittenTable> find_written_tables(const Source& source, const families::ContractTable& wanted) {
+  if (wanted.is_of_bytes || wanted.values.size() < kFewest) return {};
+  const std::size_t size = wanted.values.size();
+  std::vector<WrittenTable> tables;
+  for (const SourcePiece& piece : source.pieces()) {
+    for (const bool integers : {false, true}) {
+      const std::vector<WrittenNumber> numbers = numbers_of(piece, integers);
+      for (std::size_t first = 0; first + size <= numbers.size();) {
+        std::optional<WrittenTable> table = compare(std::span(numbers).subspan(first, size), wanted.values);
+        first += table ? size : 1;
+        if (table && !table->entries.empty()) tables.push_back(std::move(*table));
+      }
+    }
+  }
+  return tables;
+}
+
+}  // namespace assay::harness

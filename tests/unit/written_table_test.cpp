@@ -1,0 +1,64 @@
+// Tables of the contract in the numbers of a source: as a switch, integers of a fixed point, constructors of vectors.
+#include "harness/triage/written_table.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "families/family.h"
+#include "harness/mutate/source.h"
+
+namespace assay::tests::written_table_test {
+namespace {
+
+using harness::WrittenTable;
+
+const families::ContractTable& steps() {
+  static const families::ContractTable table{"the steps", {-1.5, -1.125, -0.75, -0.25, 0.25, 0.75, 1.125, 1.5}, false};
+  return table;
+}
+
+std::vector<WrittenTable> tables_in(const std::string& text) {
+  return harness::find_written_tables(harness::Source(text, "mine.metal"), steps());
+}
+
+TEST(WrittenTable, IsFoundInASwitch) {
+  const std::string text =
+      "float step(uint code) {\n  switch (code) {\n    case 0: return -1.5f;\n    case 1: return -1.125f;\n    case 2: return -0.7506f;\n"
+      "    case 3: return -0.25f;\n    case 4: return 0.25f;\n    case 5: return 0.75f;\n    case 6: return 1.125f;\n    default: return "
+      "1.5f;\n"
+      "  }\n}\n";
+  const std::vector<WrittenTable> tables = tables_in(text);
+  ASSERT_EQ(tables.size(), 1U);
+  ASSERT_EQ(tables[0].entries.size(), 1U);
+  EXPECT_EQ(tables[0].entries[0].index, 2U);
+  EXPECT_EQ(text.substr(tables[0].entries[0].offset, tables[0].entries[0].length), "-0.7506f");
+  EXPECT_EQ(tables[0].entries[0].right, "-0.75f");
+}
+
+TEST(WrittenTable, IsFoundAsIntegersOfAFixedPoint) {
+  const std::vector<WrittenTable> tables = tables_in("constant int steps[8] = {-15000, -11250, -7500, -2500, 2500, 7500, 12150, 15000};\n");
+  ASSERT_EQ(tables.size(), 1U);
+  ASSERT_EQ(tables[0].entries.size(), 1U);
+  EXPECT_EQ(tables[0].entries[0].right, "11250");
+  EXPECT_DOUBLE_EQ(tables[0].entries[0].value, 1.215);
+}
+
+TEST(WrittenTable, MayHaveAFactorAndConstructorsOfVectors) {
+  const std::vector<WrittenTable> tables =
+      tables_in("constant float4 steps[2] = {float4(-4.5f, -3.375f, -2.25f, -0.75f), float4(0.75f, 2.25f, 3.375f, 4.6f)};\n");
+  ASSERT_EQ(tables.size(), 1U);
+  ASSERT_EQ(tables[0].entries.size(), 1U);
+  EXPECT_EQ(tables[0].entries[0].index, 7U);
+  EXPECT_EQ(tables[0].entries[0].right, "4.5f");
+}
+
+TEST(WrittenTable, RightOnesAndOtherNumbersAreNone) {
+  EXPECT_TRUE(tables_in("constant float steps[8] = {-1.5f, -1.125f, -0.75f, -0.25f, 0.25f, 0.75f, 1.125f, 1.5f};\n").empty());
+  EXPECT_TRUE(tables_in("constant float other[8] = {1.5f, 1.125f, 0.75f, 0.25f, 0.25f, 0.75f, 1.125f, 1.5f};\n").empty());
+  EXPECT_TRUE(tables_in("float f(float x) { return x * 0.5f - 1.5f + 0.25f; }\n").empty());
+}
+
+}  // namespace
+}  // namespace assay::tests::written_table_test
