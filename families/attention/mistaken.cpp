@@ -246,8 +246,12 @@ void MistakenAttention::add_sink(const Change& change, const Row& row, Attention
   using Sinks = Change::Sinks;
   if (inputs_.sinks.empty() || change.sinks == Sinks::ignored) return;
   const std::size_t head = change.sinks == Sinks::of_first ? 0 : change.sinks == Sinks::of_next ? (row.head + 1) % shape_.heads : row.head;
-  const double value =
-      static_cast<double>(inputs_.sinks[head]) * (change.sinks == Sinks::scaled ? scale_ : 1.0) * change.score * change.sink;
+  double value = static_cast<double>(inputs_.sinks[head]) * (change.sinks == Sinks::scaled ? scale_ : 1.0) * change.score * change.sink;
+  for (const auto& chunk : chunks) {
+    for (const AttentionEntry& entry : chunk) {
+      if (change.sinks == Sinks::as_highest) value = std::max(value, entry.score);
+    }
+  }
   const double times = change.sink_times * (change.sinks == Sinks::in_each_part ? static_cast<double>(parts()) : 1.0);
   if (chunks.empty()) chunks.emplace_back();
   chunks.front().push_back({0, value, times, true});
@@ -319,8 +323,10 @@ std::shared_ptr<const Model> MistakenAttention::only_rows(const std::vector<bool
 std::vector<double> MistakenAttention::evaluate(const Change& change) const {
   std::vector<double> other_keys;
   std::vector<double> other_values;
-  if (change.nibbles_of_keys != Change::Nibbles::own) other_keys = in_other_nibbles(k_, change.nibbles_of_keys);
-  if (change.nibbles_of_values != Change::Nibbles::own) other_values = in_other_nibbles(v_, change.nibbles_of_values);
+  const auto has_nibbles = [](Storage type) { return type == Storage::q4_0 || type == Storage::q4_1; };
+  if (has_nibbles(shape_.k) && change.nibbles_of_keys != Change::Nibbles::own) other_keys = in_other_nibbles(k_, change.nibbles_of_keys);
+  if (has_nibbles(shape_.v) && change.nibbles_of_values != Change::Nibbles::own)
+    other_values = in_other_nibbles(v_, change.nibbles_of_values);
   if (other_keys.empty()) other_keys = with_other_scales(k_, shape_.dk, shape_.k, change.scales_of_keys);
   if (other_values.empty()) other_values = with_other_scales(v_, shape_.dv, shape_.v, change.scales_of_values);
   const double* keys = other_keys.empty() ? k_.data() : other_keys.data();

@@ -51,7 +51,7 @@ struct Change {
 
   enum class Slopes { own, first, next, none };
   Slopes slopes = Slopes::own;
-  enum class Sinks { own, ignored, of_first, of_next, scaled, in_each_part };
+  enum class Sinks { own, ignored, of_first, of_next, scaled, in_each_part, as_highest };
   Sinks sinks = Sinks::own;
   double sink = 1;        // factor on the sinks
   double sink_times = 1;  // how often each counts; greater than 0

@@ -110,6 +110,7 @@ void add_masks(Table& table) {
   table.add(mistake::kSinks, "every head uses the sink of the first head", &Change::sinks, Sinks::of_first);
   table.add(mistake::kSinks, "every head uses the sink of the next head", &Change::sinks, Sinks::of_next);
   table.add(mistake::kSinks, "the sinks are scaled like scores", &Change::sinks, Sinks::scaled);
+  table.add(mistake::kSinks, "the sink has the weight 1, whatever the highest score is", &Change::sinks, Sinks::as_highest, 1);
   table.add(mistake::kSinks, "the sink counts once for each part of the launch", &Change::sinks, Sinks::in_each_part, 1);
   table.add_factor(
       mistake::kSinks, "the sink counts {} times", [](const Model&) { return std::vector<double>{2, 3, 4, 8, 16, 32, 64}; },
@@ -236,8 +237,8 @@ void add_rows(Table& table) {
 void add_coordinates(Table& table) {
   using Nibbles = Change::Nibbles;
   for (const auto& [nibbles, says] :
-       {std::pair{Nibbles::neighbours, "a byte of 4-bit codes is read as coordinates 16 apart instead of neighbours"},
-        {Nibbles::apart, "a byte of 4-bit codes is read as neighbours instead of coordinates 16 apart"}}) {
+       {std::pair{Nibbles::neighbours, "a byte of 4-bit codes is read as neighbours instead of coordinates 16 apart"},
+        {Nibbles::apart, "a byte of 4-bit codes is read as coordinates 16 apart instead of neighbours"}}) {
     table.add(mistake::kNibbles, says, [chosen = nibbles](Change& c) { c.nibbles_of_keys = c.nibbles_of_values = chosen; });
     table.add(mistake::kNibbles, std::string("keys: ") + says, &Change::nibbles_of_keys, nibbles, 1);
     table.add(mistake::kNibbles, std::string("values: ") + says, &Change::nibbles_of_values, nibbles, 1);

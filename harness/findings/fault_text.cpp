@@ -97,8 +97,8 @@ std::string say(const fault::WrongTable& it) {
         fmt::format("[{}] is {} instead of {}", entry.index, static_cast<float>(entry.value), static_cast<float>(entry.wanted)));
   return fmt::format("{}{} is {} except for {} of {} entries: {}{}",
                      it.place.line == 0 ? std::string() : fmt::format("{}:{}: ", it.place.file, it.place.line),
-                     it.table.empty() ? "the table that is written here" : it.table, it.meaning,
-                     it.count, it.size, fmt::join(entries, ", "), it.count > it.entries.size() ? ", ..." : "");
+                     it.table.empty() ? "the table that is written here" : it.table, it.meaning, it.count, it.size,
+                     fmt::join(entries, ", "), it.count > it.entries.size() ? ", ..." : "");
 }
 
 std::string say(const fault::StoredExpectation& it) {

@@ -600,9 +600,10 @@ class PlausibleEdits : public EditMaker {
     std::vector<std::size_t> casts;
     const std::string_view variable = tokens_[declared].text;
     for (std::size_t i = declared; i + 2 < tokens_.size(); ++i) {
-      if (!tokens_[i].is(variable) || is_member(i) || !(tokens_[i + 1].is("=") || tokens_[i + 1].is("+=") || tokens_[i + 1].is("*=")))
-        continue;
-      for (std::size_t at = i + 2; at + 1 < tokens_.size() && !tokens_[at].is(";"); ++at) {
+      if (!tokens_[i].is(variable) || is_member(i)) continue;
+      const std::size_t sign = tokens_[i + 1].is("[") && tokens_[i + 1].match > i ? tokens_[i + 1].match + 1 : i + 1;
+      if (sign >= tokens_.size() || !(tokens_[sign].is("=") || tokens_[sign].is("+=") || tokens_[sign].is("*="))) continue;
+      for (std::size_t at = sign + 1; at + 1 < tokens_.size() && !tokens_[at].is(";"); ++at) {
         if (tokens_[at].is(type) && tokens_[at + 1].is("(")) casts.push_back(tokens_[at].offset);
       }
     }

@@ -274,6 +274,29 @@ std::vector<Finding>::iterator same_mistake(std::vector<Finding>& findings, cons
   });
 }
 
+void note_nearby(const Nearby& nearby, Finding& finding) {
+  for (const Observation& observation : nearby.failing) {
+    if (observation.test_case == finding.given.test_case) finding.where_given = localise(observation);
+    if (observation.test_case == finding.minimal.test_case) finding.where = localise(observation);
+    finding.near.push_back(fared(observation));
+  }
+  for (const Observation& observation : nearby.passing) finding.near.push_back(fared(observation));
+}
+
+// The first finding is most of the failing cases, and often the cause of the others. `searched`: what the ones before took.
+std::chrono::duration<double> budget_of(const TriageOptions& options, std::size_t round, std::chrono::duration<double> searched) {
+  constexpr double altogether = 1.5;
+  const auto rest = std::max(std::chrono::duration<double>(0), altogether * options.repair_budget - searched);
+  return std::min(rest, options.repair_budget / static_cast<double>(round + 1));
+}
+
+// A run compares arrays of constants alone.
+void add_written_tables(const kernels::Variant& variant, Verdict& verdict) {
+  if (has_kind(verdict.faults, FaultKind::wrong_table)) return;
+  for (fault::WrongTable& table : find_wrong_written_tables(variant.source, verdict.test_case))
+    verdict.faults.emplace_back(std::move(table));
+}
+
 }  // namespace
 
 std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> failures, const TriageOptions& options) {
@@ -282,6 +305,7 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
   clearest_first(left);
   std::vector<Finding> findings;
   std::vector<std::vector<Case>> cases;  // by finding
+  std::chrono::duration<double> searched(0);
   // Findings that become one still took their time.
   for (std::size_t round = 0; !left.empty() && round < options.most_findings; ++round) {
     Finding finding;
@@ -291,30 +315,20 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
     finding.tried = minimised.tried;
 
     keep_symptom(laboratory, finding);
-    if (!has_kind(finding.minimal.faults, FaultKind::wrong_table)) {
-      for (fault::WrongTable& table : find_wrong_written_tables(laboratory.variant().source, finding.minimal.test_case)) {
-        finding.minimal.faults.emplace_back(std::move(table));
-      }
-    }
+    add_written_tables(laboratory.variant(), finding.minimal);
     const Nearby nearby = observe_nearby(laboratory, finding.given.test_case, finding.minimal.test_case, options.passed);
     const Evidence evidence = gather_evidence(laboratory, finding, nearby.passing);
     const Omission* omission = unmodelled_omission(finding.given.test_case);
     finding.classification =
         omission == nullptr ? classify(nearby.failing, nearby.right(), evidence, laboratory.shelf()) : broken_claim(*omission, evidence);
-    for (const Observation& observation : nearby.failing) {
-      if (observation.test_case == finding.given.test_case) finding.where_given = localise(observation);
-      if (observation.test_case == finding.minimal.test_case) finding.where = localise(observation);
-      finding.near.push_back(fared(observation));
-    }
-    for (const Observation& observation : nearby.passing) finding.near.push_back(fared(observation));
-
+    note_nearby(nearby, finding);
     if (options.first_answer) options.first_answer(finding);
 
     std::string repaired;
     if (omission == nullptr) {
-      // The first finding is most of the failing cases, and often the cause of the others.
-      const auto budget = options.repair_budget / static_cast<double>(round + 1);
-      repaired = find_lines(laboratory, finding, nearby, left, options, evidence, budget);
+      const auto begun = std::chrono::steady_clock::now();
+      repaired = find_lines(laboratory, finding, nearby, left, options, evidence, budget_of(options, round, searched));
+      searched += std::chrono::steady_clock::now() - begun;
     }
     for (Suspect& suspect : finding.suspects) add_context(suspect);
 

@@ -91,4 +91,13 @@ void keep_places(llvm::Module& module, llvm::Function& entry) {
       instruction.setDebugLoc(llvm::DILocation::get(module.getContext(), number, 0, scope));
 }
 
+std::optional<Place> kept_place_of(const llvm::Instruction& instruction) {
+  if (!instruction.getDebugLoc()) return std::nullopt;
+  const std::size_t number = instruction.getDebugLoc().getLine();
+  for (const auto& [place, kept] : source_places()) {
+    if (kept == number && number != 0) return Place{place.first, place.second};
+  }
+  return std::nullopt;
+}
+
 }  // namespace assay::metal::pass

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -36,5 +37,8 @@ void complain(const Place& place, const llvm::Twine& message);
 // Replaces the compiler's debug information by the place of every instruction in the user's source, so that a fault is reported with
 // its line. This is the only link from the compiled code to the source.
 void keep_places(llvm::Module& module, llvm::Function& entry);
+
+// The same as place_of() behind keep_places(); nullopt if the instruction has none.
+std::optional<Place> kept_place_of(const llvm::Instruction& instruction);
 
 }  // namespace assay::metal::pass

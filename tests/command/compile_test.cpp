@@ -67,6 +67,14 @@ TEST_F(CliCompile, FunctionsThatRunLaneByLaneAreNamedWithTheReason) {
   EXPECT_THAT(run_assay(words + " --function reads").output, AllOf(HasSubstr("    " + reason), Not(HasSubstr("      " + reason))));
 }
 
+TEST_F(CliCompile, TheLineIsNamedForWhichAKernelRunsLaneByLane) {
+  write(std::string(kStart) +
+        "kernel void reads(device uint* out, const device uint* in, uint lane [[thread_index_in_simdgroup]]) {\n"
+        "  volatile const device uint* late = in;\n  out[lane] = late[lane] + 1;\n}\n");
+  EXPECT_THAT(run_assay("compile " + (folder_ / "kernel.metal").string()).output,
+              ContainsRegex("lane by lane.*\\(kernel\\.metal:[0-9]+\\)"));
+}
+
 TEST_F(CliCompile, OurKernelsHaveVectorForms) {
   for (const auto& variant : std::filesystem::directory_iterator(kRoot / "kernels/variants")) {
     const Outcome outcome = run_assay("compile " + variant.path().string());

@@ -68,7 +68,7 @@ TEST(EditsWithMembers, OnesWithInitialValuesAndOfMethodsAreKnown) {
   }
 }
 
-TEST(PlausibleEdits, TermsOfIndicesMayBeLettersOfNames) {
+TEST(PlausibleEdits, WhatAnIndexAStartAndASumInAnArrayLack) {
   const std::string text =
       R"(kernel void mine(device float * out [[buffer(0)]], device float * norms [[buffer(1)]], device uchar * codes [[buffer(2)]],
                  constant uint & count [[buffer(3)]]) {
@@ -80,13 +80,16 @@ TEST(PlausibleEdits, TermsOfIndicesMayBeLettersOfNames) {
     best = norm;
     sums[t] += norm * codes[count + t];
   }
-  out[0] = best + sums[0];
+  half part[2];
+  part[0] = half(best);
+  out[0] = part[0] + sums[0];
 }
 )";
   const Source source(text, "mine.metal");
   const std::vector<Edit> edits = harness::plausible_edits(source, all_lines(source));
   EXPECT_TRUE(makes(edits, source, "norms[count]", "norms[count + t]"));
   EXPECT_TRUE(makes(edits, source, "best = -1e4f", "best = -INFINITY"));
+  EXPECT_TRUE(makes(edits, source, "half part[2];\n  part[0] = half(best);", "float part[2];\n  part[0] = float(best);"));
   EXPECT_TRUE(makes(edits, source, "best = norm;", "{ for (int each = 0; each < 4; ++each) sums[each] *= fade; best = norm; };"));
 }
 

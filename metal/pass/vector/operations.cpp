@@ -2,7 +2,11 @@
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/Support/Path.h>
 
+#include <optional>
+
+#include "metal/pass/places.h"
 #include "metal/pass/vector/widener.h"
 
 namespace assay::metal::pass {
@@ -50,6 +54,14 @@ bool is_right_in_single(llvm::Intrinsic::ID which) {
 
 void Widener::widen(llvm::Instruction& instruction) {
   if (!refusal_.empty()) return;
+  widen_one(instruction);
+  if (refusal_.empty()) return;
+  if (const std::optional<Place> place = kept_place_of(instruction)) {
+    refusal_ += (" (" + llvm::sys::path::filename(place->file) + ":" + llvm::Twine(place->line) + ")").str();
+  }
+}
+
+void Widener::widen_one(llvm::Instruction& instruction) {
   const Shape& shape = shapes_.of(&instruction);
   if (auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction)) {
     const auto& from = incoming_.find(phi)->second;

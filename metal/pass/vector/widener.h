@@ -73,7 +73,9 @@ class Widener {
   static llvm::Type* stored_vector(llvm::Type* type);
 
   // ---- operations.cpp
+  // A refusal in it names the line.
   void widen(llvm::Instruction& instruction);
+  void widen_one(llvm::Instruction& instruction);
   bool widen_simple(llvm::Instruction& instruction);
   Parts reinterpreted(const Parts& parts, llvm::Type* to);
   Value* as_single(Value* stored, llvm::Type* type);
