@@ -33,14 +33,14 @@ constexpr std::string_view kVerdictRule =
     "Cases of the kernel do not pass, and no line is known to cause it. `assay triage` searches for the line.";
 
 Annotation cause_annotation(const harness::FindingRecord& cause, const Places& places) {
-  Annotation result{.rule = "cause/" + slug(cause.kind),
-                    .rule_says = fmt::format("Cause of failing cases that `assay triage` found: {}.", cause.kind),
-                    .subject = cause.variant,
-                    .title = fmt::format("{}: {}", cause.variant, headline_of(cause)),
-                    .message = fmt::format("{} of {} {} this cause\n", grouped(cause.cases.size()), plural(cause.failing, "failing case"),
-                                           cause.cases.size() == 1 ? "has" : "have"),
-                    .place = places.of(cause),
-                    .related = {}};
+  Annotation result{
+      .rule = "cause/" + slug(cause.kind),
+      .rule_says = fmt::format("Cause of failing cases that `assay triage` found: {}.", cause.kind),
+      .subject = cause.variant,
+      .title = fmt::format("{}: {}", cause.variant, headline_of(cause)),
+      .message = fmt::format("{} of {} {}\n", grouped(cause.cases.size()), plural(cause.failing, "failing case"), cause.share_it()),
+      .place = places.of(cause),
+      .related = {}};
   for (const std::string& sentence : cause.evidence) result.message += sentence + "\n";
   result.message += fmt::format("smallest case: {}\n", cause.replay);
   if (!cause.diff.empty()) result.message += "repaired by:\n" + cause.diff;

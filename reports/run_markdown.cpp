@@ -49,9 +49,9 @@ std::string element_rows(const CaseRecord& record) {
 
 // What triage found: class, line, excerpt and diff of each cause.
 std::string cause_text(const harness::FindingRecord& cause, std::size_t number) {
-  std::string text = fmt::format("#### Cause {}: {}\n\n{} of {} of {} {} this cause; the smallest case that triage found:\n\n{}\n", number,
+  std::string text = fmt::format("#### Cause {}: {}\n\n{} of {} of {} {}; the smallest case that triage found:\n\n{}\n", number,
                                  prose(headline_of(cause)), cause.cases.size(), plural(cause.failing, "failing case"), prose(cause.variant),
-                                 cause.cases.size() == 1 ? "has" : "have", command_block(cause.replay));
+                                 cause.share_it(), command_block(cause.replay));
   for (const std::string& sentence : cause.evidence) text += fmt::format("- {}\n", prose(sentence));
   if (!cause.evidence.empty()) text += "\n";
   if (!cause.suspects.empty())

@@ -80,8 +80,7 @@ std::string list_of(const std::vector<std::string>& sentences) {
 std::string finding_text(const TriagePage& page, const harness::Finding& finding, std::size_t number) {
   const FindingRecord record = record_of(page, finding);
   std::string text = fmt::format("## {}. {}\n\n", number, prose(headline_of(record)));
-  text += fmt::format("{} of {} failing cases {} this cause.\n\n", record.cases.size(), record.failing,
-                      record.cases.size() == 1 ? "has" : "have");
+  text += fmt::format("{} of {} failing cases {}.\n\n", record.cases.size(), record.failing, record.share_it());
   text += fmt::format("### Smallest case\n\n{}\n{}: {}\n\n", code_block(record.replay), record.status, prose(record.reason));
   text += record.smallest == record.given ? std::string("This case was given; no smaller case fails in the same way")
                                           : fmt::format("Found from `{}`", record.given);

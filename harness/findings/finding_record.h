@@ -46,6 +46,13 @@ struct FindingRecord {
   std::vector<FitRecord> fits;    // best first
   std::vector<SuspectRecord> suspects;
   std::string diff;  // unified diff of the source and the repaired one, with which the failing cases pass; empty: none was found
+
+  // "have this cause", as the repair shows; without one, cases only fail in the same way.
+  [[nodiscard]] std::string_view share_it() const {
+    const bool is_one = cases.size() == 1;
+    if (diff.empty()) return is_one ? "fails in this way" : "fail in this way";
+    return is_one ? "has this cause" : "have this cause";
+  }
 };
 
 }  // namespace assay::harness

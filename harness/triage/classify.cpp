@@ -207,7 +207,7 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
     return result;
   }
   constexpr double mostly = 0.25;
-  if (evidence.rounding && evidence.logic && *evidence.logic < mostly * *evidence.rounding && *evidence.rounding > 0.0) {
+  if (evidence.rounding && evidence.logic && *evidence.logic < mostly * *evidence.rounding && std::isfinite(*evidence.rounding)) {
     const decided::Precision precision{*evidence.rounding, *evidence.logic};
     if (const fixtures::Fixture* about = rounding_fixture(failing, passing)) {
       decide(result, mistake::kRounding, fmt::format("only cases of fixture {} fail, which catches {}", about->name, about->catches),

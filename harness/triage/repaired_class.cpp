@@ -168,8 +168,14 @@ void classify_by_repair(Laboratory& laboratory, const Nearby& nearby, const Blam
     classification.says = std::move(says);
     classification.decided = decided::Repaired{};
   };
+  // What also tells the cases that pass is no guess, though the output is nothing but zeros.
+  const bool tells_passing = std::ranges::any_of(classification.fits, [&](const Fit& fit) {
+    return fit.kind == classification.kind && fit.says == classification.says && fit.has_passing && !fit.is_arbitrary && !fit.is_pair &&
+           std::min({fit.predicted, fit.goodness, fit.exact}) > exact;
+  });
   // Many mistakes make an output 0, or no number, so the repair says more than an output that is nothing else.
   const bool says_nothing = !observed.empty() && std::ranges::all_of(observed, tells_nothing);
+  if (says_nothing && tells_passing) return;
   if (says_nothing && blamed.kind.empty()) {
     std::optional<RepairedThing> thing = thing_of(laboratory, observed, blamed, common);
     if (thing && thing->kind != mistake::kUnknown) return take(thing->kind, std::move(thing->says));

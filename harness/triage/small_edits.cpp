@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <set>
@@ -234,10 +235,22 @@ struct EditMeaning {
   std::string_view kind, says;
 };
 
+// `weight < 1e-3f`
+bool compares_with_little(std::string_view condition) {
+  constexpr double little = 0.1;
+  const std::size_t sign = condition.find('<');
+  if (sign == std::string_view::npos) return false;
+  const double limit = std::strtod(std::string(condition.substr(sign + 1)).c_str(), nullptr);
+  return limit > 0 && limit <= little;
+}
+
 // What is missing where this was added, or was wrong where it was replaced; empty where other mistakes have the same repair. `likely`: the
 // class that the output tells.
-EditMeaning meaning_of(const Edit& edit, std::string_view likely) {
+EditMeaning meaning_of(const Source& source, const Edit& edit, std::string_view likely) {
   using namespace mistake;
+  if (edit.op == "condition" && edit.replacement == "false" &&
+      compares_with_little(std::string_view(source.text()).substr(edit.offset, edit.length)))
+    return {kSkipped, "the repair keeps what has a small weight"};
   if (edit.op == "one_off" && is_among(likely, std::array{kWindow, kNewest, kOldest})) return {likely, "the repair moves a limit by one"};
   if (edit.op == "more_weight") return {kRescale, "the repair weighs what is summed up"};
   if (edit.op == "more_rescaling" || edit.op == "rescaled_array" || edit.op == "old_value")
@@ -362,7 +375,7 @@ Blame blame_small_edits(const Laboratory& laboratory, const EditSearch& asked) {
       if (confirmation.is_full()) {
         if (blame.suspects.empty()) {
           blame.repaired = text;
-          const EditMeaning meaning = meaning_of(some[i], search.kind);
+          const EditMeaning meaning = meaning_of(source, some[i], search.kind);
           blame.kind = meaning.kind;
           blame.says = meaning.says;
           found_at = std::chrono::steady_clock::now();

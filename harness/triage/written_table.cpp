@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <span>
@@ -21,11 +22,14 @@ constexpr double kNearlyEqual = 1e-3;   // as in constant_tables.cpp
 constexpr double kScaledDigits = 5e-7;  // of a number times a factor, relatively
 constexpr double kLeastScale = 100;     // integers of fewer units are no fixed point of a table
 
+// How the numbers are written: `0.5f`, `5000`, or `0x3f000000` for as_type<float>().
+enum class Form : std::uint8_t { fraction, integer, bits };
+
 // A number in a source, with its sign.
 struct WrittenNumber {
   std::size_t offset = 0, length = 0;
   double value = 0;
-  bool is_integer = false;
+  Form form = Form::fraction;
 };
 
 bool is_operand(const SourceToken& token) {
@@ -34,24 +38,32 @@ bool is_operand(const SourceToken& token) {
   return token.is_identifier() || token.kind == TokenKind::number || token.is(")") || token.is("]");
 }
 
-// All numbers of a piece that are floating-point literals, or all that are integers; without labels and places of elements.
-std::vector<WrittenNumber> numbers_of(const SourcePiece& piece, bool integers) {
+std::optional<Form> form_of(std::string_view text) {
+  constexpr std::size_t digits = 10;  // with the prefix
+  if (text.starts_with("0x") || text.starts_with("0X"))
+    return text.find_first_of("uU") == digits || text.size() == digits ? std::optional(Form::bits) : std::nullopt;
+  return text.find_first_of(".eEfFhH") == std::string_view::npos ? Form::integer : Form::fraction;
+}
+
+// All numbers of a piece that have the form; without labels and places of elements.
+std::vector<WrittenNumber> numbers_of(const SourcePiece& piece, Form form) {
   const std::vector<SourceToken>& tokens = piece.tokens;
   std::vector<WrittenNumber> numbers;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const SourceToken& token = tokens[i];
-    if (token.kind != metal::translate::TokenKind::number) continue;
-    const bool is_hexadecimal = token.text.starts_with("0x") || token.text.starts_with("0X");
-    const bool is_integer = is_hexadecimal || token.text.find_first_of(".eEfFhH") == std::string_view::npos;
-    if (is_integer != integers || is_hexadecimal) continue;
+    if (token.kind != metal::translate::TokenKind::number || form_of(token.text) != form) continue;
     std::size_t first = i;
     if (i > 0 && tokens[i - 1].is("-") && (i < 2 || !is_operand(tokens[i - 2]))) first = i - 1;
     if (first > 0 && (tokens[first - 1].is("case") || tokens[first - 1].is("["))) continue;
-    const double value = std::strtod(std::string(token.text).c_str(), nullptr);
+    const std::string text(token.text);
+    const double value = form == Form::bits
+                             ? double{std::bit_cast<float>(static_cast<std::uint32_t>(std::strtoul(text.c_str(), nullptr, 16)))}
+                             : std::strtod(text.c_str(), nullptr);
+    if (!std::isfinite(value)) continue;
     numbers.push_back({.offset = tokens[first].offset,
                        .length = token.offset + token.text.size() - tokens[first].offset,
                        .value = first == i ? value : -value,
-                       .is_integer = is_integer});
+                       .form = form});
   }
   return numbers;
 }
@@ -74,8 +86,9 @@ std::optional<double> scale_of(std::span<const WrittenNumber> numbers, std::span
 }
 
 std::string as_literal(const WrittenNumber& number, double value) {
-  if (number.is_integer) return fmt::format("{:.0f}", value);
-  std::string text = fmt::format("{:.9g}", value);
+  if (number.form == Form::integer) return fmt::format("{:.0f}", value);
+  if (number.form == Form::bits) return fmt::format("0x{:08x}u", std::bit_cast<std::uint32_t>(static_cast<float>(value)));
+  std::string text = fmt::format("{}", static_cast<float>(value));
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text + "f";
 }
@@ -83,7 +96,7 @@ std::string as_literal(const WrittenNumber& number, double value) {
 // nullopt if the numbers are not the table; without entries if they are exactly it.
 std::optional<WrittenTable> compare(std::span<const WrittenNumber> numbers, std::span<const double> wanted) {
   const std::optional<double> scale = scale_of(numbers, wanted);
-  const bool is_integer = numbers.front().is_integer;
+  const bool is_integer = numbers.front().form == Form::integer;
   if (!scale || (is_integer && *scale < kLeastScale)) return std::nullopt;
   WrittenTable table{.size = numbers.size(), .entries = {}};
   std::size_t near = 0;
@@ -102,6 +115,13 @@ std::optional<WrittenTable> compare(std::span<const WrittenNumber> numbers, std:
   return near * 4 < numbers.size() * 3 ? std::nullopt : std::optional(std::move(table));
 }
 
+// As conditions choose them, numbers stand in any order.
+std::vector<WrittenNumber> in_order(std::span<const WrittenNumber> numbers) {
+  std::vector<WrittenNumber> ordered(numbers.begin(), numbers.end());
+  std::ranges::sort(ordered, {}, &WrittenNumber::value);
+  return ordered;
+}
+
 }  // namespace
 
 std::vector<WrittenTable> find_written_tables(const Source& source, const families::ContractTable& wanted) {
@@ -109,10 +129,12 @@ std::vector<WrittenTable> find_written_tables(const Source& source, const famili
   const std::size_t size = wanted.values.size();
   std::vector<WrittenTable> tables;
   for (const SourcePiece& piece : source.pieces()) {
-    for (const bool integers : {false, true}) {
-      const std::vector<WrittenNumber> numbers = numbers_of(piece, integers);
+    for (const Form form : {Form::fraction, Form::integer, Form::bits}) {
+      const std::vector<WrittenNumber> numbers = numbers_of(piece, form);
       for (std::size_t first = 0; first + size <= numbers.size();) {
-        std::optional<WrittenTable> table = compare(std::span(numbers).subspan(first, size), wanted.values);
+        const std::span<const WrittenNumber> some = std::span(numbers).subspan(first, size);
+        std::optional<WrittenTable> table = compare(some, wanted.values);
+        if (!table) table = compare(in_order(some), wanted.values);
         first += table ? size : 1;
         if (table && !table->entries.empty()) tables.push_back(std::move(*table));
       }

@@ -8,7 +8,8 @@ assay.causes = (() => {
   const view = (index) => {
     const cause = all[index];
     if (!cause) return null;
-    const share = `${grouped(cause.cases)} of ${plural(cause.failing, "failing case")} ${cause.cases === 1 ? "has" : "have"} this cause. The smallest that triage found, in this run or beside it:`;
+    const verb = cause.diff === "" ? (cause.cases === 1 ? "fails in this way" : "fail in this way") : cause.cases === 1 ? "has this cause" : "have this cause";
+    const share = `${grouped(cause.cases)} of ${plural(cause.failing, "failing case")} ${verb}. The smallest that triage found, in this run or beside it:`;
     return element(
       "div",
       { class: "cause" },

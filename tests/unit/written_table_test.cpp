@@ -54,6 +54,21 @@ TEST(WrittenTable, MayHaveAFactorAndConstructorsOfVectors) {
   EXPECT_EQ(tables[0].entries[0].right, "4.5f");
 }
 
+TEST(WrittenTable, MayStandInAnyOrderAndAsBits) {
+  const std::vector<WrittenTable> chosen = tables_in(
+      "float step(uint i) {\n  float a = i & 1 ? 1.5f : 1.125f;\n  if (i & 2) a = i & 1 ? 0.75f : 0.2506f;\n"
+      "  if (i & 4) a = i & 2 ? (i & 1 ? -1.5f : -0.25f) : i & 1 ? -0.75f : -1.125f;\n  return a;\n}\n");
+  ASSERT_EQ(chosen.size(), 1U);
+  ASSERT_EQ(chosen[0].entries.size(), 1U);
+  EXPECT_EQ(chosen[0].entries[0].right, "0.25f");
+  const std::vector<WrittenTable> bits = tables_in(
+      "constant uint bits[8] = {0xbfc00000u, 0xbf900000u, 0xbf400000u, 0xbe800000u, 0x3e800000u, 0x3f400000u, 0x3f900100u, "
+      "0x3fc00000u};\n");
+  ASSERT_EQ(bits.size(), 1U);
+  ASSERT_EQ(bits[0].entries.size(), 1U);
+  EXPECT_EQ(bits[0].entries[0].right, "0x3f900000u");
+}
+
 TEST(WrittenTable, RightOnesAndOtherNumbersAreNone) {
   EXPECT_TRUE(tables_in("constant float steps[8] = {-1.5f, -1.125f, -0.75f, -0.25f, 0.25f, 0.75f, 1.125f, 1.5f};\n").empty());
   EXPECT_TRUE(tables_in("constant float other[8] = {1.5f, 1.125f, 0.75f, 0.25f, 0.25f, 0.75f, 1.125f, 1.5f};\n").empty());
