@@ -91,6 +91,11 @@ std::string place_of(const harness::FindingRecord& finding) {
 
 std::string headline_of(const harness::FindingRecord& finding) {
   std::string text = finding.kind;
+  // A known mistake that leaves a part of the error may only be like the one that was made.
+  constexpr double most = 0.9;
+  const auto fit = std::ranges::find_if(
+      finding.fits, [&](const harness::FitRecord& one) { return one.kind == finding.kind && one.says == finding.says; });
+  if (finding.diff.empty() && fit != finding.fits.end() && fit->explained < most) text += ", perhaps";
   if (!finding.says.empty()) text += ": " + finding.says;
   const bool is_named = !finding.suspects.empty() && !finding.suspects.front().why.starts_with(harness::kPlaceToLook);
   if (is_named) text += fmt::format(" ({})", place_of(finding));
