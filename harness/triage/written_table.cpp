@@ -18,6 +18,7 @@ namespace assay::harness {
 namespace {
 
 constexpr std::size_t kFewest = 8;      // entries: fewer numbers meet a table by chance
+constexpr std::size_t kMost = 16;       // longer ones are arrays, which a run compares, and so dense that other numbers nearly equal them
 constexpr double kNearlyEqual = 1e-3;   // as in constant_tables.cpp
 constexpr double kScaledDigits = 5e-7;  // of a number times a factor, relatively
 constexpr double kLeastScale = 100;     // integers of fewer units are no fixed point of a table
@@ -127,7 +128,7 @@ std::vector<WrittenNumber> in_order(std::span<const WrittenNumber> numbers) {
 }  // namespace
 
 std::vector<WrittenTable> find_written_tables(const Source& source, const families::ContractTable& wanted) {
-  if (wanted.is_of_bytes || wanted.values.size() < kFewest) return {};
+  if (wanted.is_of_bytes || wanted.values.size() < kFewest || wanted.values.size() > kMost) return {};
   const std::size_t size = wanted.values.size();
   std::vector<WrittenTable> tables;
   for (const SourcePiece& piece : source.pieces()) {

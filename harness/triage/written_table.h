@@ -26,7 +26,8 @@ struct WrittenTable {
 
 // Numbers that follow each other in the source, whatever stands between them (commas, constructors of vectors, `case 3: return`), are the
 // table if three quarters of them nearly equal it and half are it, up to one factor, in its order or sorted: also integers of a fixed
-// point, and the bits of floats. Those that differ from it nowhere are left out. Empty for a table of bytes, or of less than eight entries.
+// point, and the bits of floats. Those that differ from it nowhere are left out. Empty for a table of bytes, and of less than 8 or
+// more than 16 entries.
 [[nodiscard]] std::vector<WrittenTable> find_written_tables(const Source& source, const families::ContractTable& wanted);
 
 }  // namespace assay::harness
