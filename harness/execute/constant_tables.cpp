@@ -8,9 +8,6 @@
 namespace assay::harness {
 namespace {
 
-constexpr std::size_t kEntriesInText = 4;  // entries that a fault lists
-constexpr double kNearlyEqual = 1e-3;      // a tenth of the smallest distance between centroids, or less
-
 // The elements as floats, or, for a table of bytes, as bytes in memory; empty if they are of another kind.
 std::vector<double> values_of(const metal::ConstantTable& table, bool as_bytes) {
   std::vector<double> values;
@@ -34,9 +31,9 @@ std::optional<fault::WrongTable> compare(const metal::ConstantTable& table, cons
   fault::WrongTable wrong{table.name, wanted.meaning, {table.file, table.line}, {}, 0, size};
   std::size_t near = 0;
   for (std::size_t i = 0; i < size; ++i) {
-    near += std::abs(values[i] - wanted.values[i]) <= kNearlyEqual ? 1U : 0U;
+    near += std::abs(values[i] - wanted.values[i]) <= kNearlyEqualEntries ? 1U : 0U;
     if (values[i] == wanted.values[i]) continue;
-    if (++wrong.count <= kEntriesInText) wrong.entries.push_back({i, values[i], wanted.values[i]});
+    if (++wrong.count <= kWrongEntriesInText) wrong.entries.push_back({i, values[i], wanted.values[i]});
   }
   if (wrong.count == 0 || near * 4 < size * 3) return std::nullopt;
   return wrong;

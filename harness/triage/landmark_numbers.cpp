@@ -12,16 +12,19 @@
 #include "harness/triage/localise.h"
 
 namespace assay::harness {
+namespace {
 
-bool LandmarkNumbers::is_number_of_key(const Landmark& landmark) {
-  return landmark.is_loaded && !landmark.elements.empty() && landmark.elements.front().key >= 0 && landmark.elements.front().coordinate < 0;
+// One number for each key, loaded or computed.
+bool is_of_keys(const families::Landmark& landmark) {
+  return !landmark.elements.empty() && landmark.elements.front().key >= 0 && landmark.elements.front().coordinate < 0;
 }
+
+}  // namespace
+
+bool LandmarkNumbers::is_number_of_key(const Landmark& landmark) { return landmark.is_loaded && is_of_keys(landmark); }
 
 bool LandmarkNumbers::is_keyless(std::size_t wrong) const {
   constexpr double by_chance = 0.3;
-  const auto is_of_keys = [](const Landmark& landmark) {
-    return !landmark.elements.empty() && landmark.elements.front().key >= 0 && landmark.elements.front().coordinate < 0;
-  };
   bool is_any = is_of_keys(landmarks_.list[wrong]);
   for (std::size_t i = 0; i < matched_.size() && is_any; ++i) {
     const bool is_held = std::ranges::any_of(matched_[i].sightings, [&](const Sighting& one) { return one.share() > by_chance; });

@@ -12,16 +12,16 @@
 #include <span>
 #include <string_view>
 
+#include "harness/execute/constant_tables.h"
 #include "math/functions.h"
 
 namespace assay::harness {
 namespace {
 
-constexpr std::size_t kFewest = 8;      // entries: fewer numbers meet a table by chance
-constexpr std::size_t kMost = 16;       // longer ones are arrays, which a run compares, and so dense that other numbers nearly equal them
-constexpr double kNearlyEqual = 1e-3;   // as in constant_tables.cpp
-constexpr double kScaledDigits = 5e-7;  // of a number times a factor, relatively
-constexpr double kLeastScale = 100;     // integers of fewer units are no fixed point of a table
+constexpr std::size_t kFewest = 8;       // entries: fewer numbers meet a table by chance
+constexpr std::size_t kMostSorted = 16;  // entries among which conditions choose
+constexpr double kScaledDigits = 5e-7;   // of a number times a factor, relatively
+constexpr double kLeastScale = 100;      // integers of fewer units are no fixed point of a table
 
 // How the numbers are written: `0.5f`, `5000`, or `0x3f000000` for as_type<float>().
 enum class Form : std::uint8_t { fraction, integer, bits };
@@ -81,7 +81,7 @@ std::optional<double> scale_of(std::span<const WrittenNumber> numbers, std::span
   if (*middle <= 0) return std::nullopt;
   for (const double base : {10.0, 2.0}) {
     const double power = math::pow(base, std::round(math::log(*middle) / math::log(base)));
-    if (std::abs(*middle / power - 1) < kNearlyEqual) return power;
+    if (std::abs(*middle / power - 1) < kNearlyEqualEntries) return power;
   }
   return *middle;
 }
@@ -94,8 +94,8 @@ std::string as_literal(const WrittenNumber& number, double value) {
   return text + "f";
 }
 
-// nullopt if the numbers are not the table; without entries if they are exactly it.
-std::optional<WrittenTable> compare(std::span<const WrittenNumber> numbers, std::span<const double> wanted) {
+// nullopt if the numbers are not the table; without entries if they are exactly it. `is_sorted`: that is not their order in the source.
+std::optional<WrittenTable> compare(std::span<const WrittenNumber> numbers, std::span<const double> wanted, bool is_sorted) {
   const std::optional<double> scale = scale_of(numbers, wanted);
   const bool is_integer = numbers.front().form == Form::integer;
   if (!scale || (is_integer && *scale < kLeastScale)) return std::nullopt;
@@ -103,7 +103,7 @@ std::optional<WrittenTable> compare(std::span<const WrittenNumber> numbers, std:
   std::size_t near = 0;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const double value = numbers[i].value / *scale;
-    near += std::abs(value - wanted[i]) <= kNearlyEqual ? 1U : 0U;
+    near += std::abs(value - wanted[i]) <= kNearlyEqualEntries ? 1U : 0U;
     const double tolerance = kScaledDigits * std::abs(wanted[i]) + (is_integer ? 1 / *scale : 0);
     if (*scale == 1 ? double{static_cast<float>(value)} == wanted[i] : std::abs(value - wanted[i]) <= tolerance) continue;
     table.entries.push_back({.offset = numbers[i].offset,
@@ -113,9 +113,9 @@ std::optional<WrittenTable> compare(std::span<const WrittenNumber> numbers, std:
                              .wanted = wanted[i],
                              .right = as_literal(numbers[i], wanted[i] * *scale)});
   }
-  // Numbers of a dense table nearly equal those of many others, times a factor: most must be exactly the contract's.
-  const bool is_it = near * 4 >= numbers.size() * 3 && table.entries.size() * 2 <= numbers.size();
-  return is_it ? std::optional(std::move(table)) : std::nullopt;
+  // Sorted, or times a factor, other numbers nearly equal those of a dense table: half must be exactly the contract's.
+  const bool is_certain = (*scale == 1 && !is_sorted) || table.entries.size() * 2 <= numbers.size();
+  return is_certain && near * 4 >= numbers.size() * 3 ? std::optional(std::move(table)) : std::nullopt;
 }
 
 // As conditions choose them, numbers stand in any order.
@@ -128,18 +128,26 @@ std::vector<WrittenNumber> in_order(std::span<const WrittenNumber> numbers) {
 }  // namespace
 
 std::vector<WrittenTable> find_written_tables(const Source& source, const families::ContractTable& wanted) {
-  if (wanted.is_of_bytes || wanted.values.size() < kFewest || wanted.values.size() > kMost) return {};
   const std::size_t size = wanted.values.size();
+  if (wanted.is_of_bytes || size < kFewest) return {};
   std::vector<WrittenTable> tables;
   for (const SourcePiece& piece : source.pieces()) {
     for (const Form form : {Form::fraction, Form::integer, Form::bits}) {
       const std::vector<WrittenNumber> numbers = numbers_of(piece, form);
-      for (std::size_t first = 0; first + size <= numbers.size();) {
-        const std::span<const WrittenNumber> some = std::span(numbers).subspan(first, size);
-        std::optional<WrittenTable> table = compare(some, wanted.values);
-        if (!table) table = compare(in_order(some), wanted.values);
-        first += table ? size : 1;
-        if (table && !table->entries.empty()) tables.push_back(std::move(*table));
+      // A number belongs to one table: sorted, the end of one and the beginning of the next look like either.
+      std::vector<bool> taken(numbers.size());
+      for (const bool is_sorted : {false, true}) {
+        if (is_sorted && size > kMostSorted) break;
+        for (std::size_t first = 0; first + size <= numbers.size(); ++first) {
+          const auto begin = taken.begin() + static_cast<std::ptrdiff_t>(first), end = begin + static_cast<std::ptrdiff_t>(size);
+          if (std::find(begin, end, true) != end) continue;
+          const std::span<const WrittenNumber> some = std::span(numbers).subspan(first, size);
+          std::optional<WrittenTable> table =
+              compare(is_sorted ? in_order(some) : std::vector(some.begin(), some.end()), wanted.values, is_sorted);
+          if (!table) continue;
+          std::fill(begin, end, true);
+          if (!table->entries.empty()) tables.push_back(std::move(*table));
+        }
       }
     }
   }

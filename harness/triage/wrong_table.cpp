@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "harness/execute/constant_tables.h"
 #include "harness/mutate/source.h"
 #include "harness/triage/confirm.h"
 #include "harness/triage/written_table.h"
@@ -19,8 +20,6 @@
 
 namespace assay::harness {
 namespace {
-
-constexpr std::size_t kEntriesInText = 4;  // entries that a fault lists
 
 struct Mended {
   std::string text;
@@ -70,7 +69,7 @@ std::vector<fault::WrongTable> find_wrong_written_tables(const std::filesystem::
       table.count = written.entries.size();
       table.size = written.size;
       for (const WrittenEntry& entry : written.entries) {
-        if (table.entries.size() < kEntriesInText) table.entries.push_back({entry.index, entry.value, entry.wanted});
+        if (table.entries.size() < kWrongEntriesInText) table.entries.push_back({entry.index, entry.value, entry.wanted});
       }
     }
   }

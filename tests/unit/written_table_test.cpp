@@ -69,6 +69,21 @@ TEST(WrittenTable, MayStandInAnyOrderAndAsBits) {
   EXPECT_EQ(bits[0].entries[0].right, "0x3f900000u");
 }
 
+// Each of them is nearly the contract's, and none exactly.
+TEST(WrittenTable, MayLackDigitsInEveryEntry) {
+  const std::vector<WrittenTable> tables =
+      tables_in("constant float steps[8] = {-1.5004f, -1.1254f, -0.7504f, -0.2504f, 0.2504f, 0.7504f, 1.1254f, 1.5004f};\n");
+  ASSERT_EQ(tables.size(), 1U);
+  EXPECT_EQ(tables[0].entries.size(), 8U);
+}
+
+// Sorted, the last numbers of one table and the first of the next would be another wrong one.
+TEST(WrittenTable, DoesNotReachIntoAnother) {
+  EXPECT_TRUE(tables_in("constant float other[4] = {-1.4f, -1.1f, 1.1f, 1.4f};\n"
+                        "constant float steps[8] = {-1.5f, -1.125f, -0.75f, -0.25f, 0.25f, 0.75f, 1.125f, 1.5f};\n")
+                  .empty());
+}
+
 TEST(WrittenTable, RightOnesAndOtherNumbersAreNone) {
   EXPECT_TRUE(tables_in("constant float steps[8] = {-1.5f, -1.125f, -0.75f, -0.25f, 0.25f, 0.75f, 1.125f, 1.5f};\n").empty());
   EXPECT_TRUE(tables_in("constant float other[8] = {1.5f, 1.125f, 0.75f, 0.25f, 0.25f, 0.75f, 1.125f, 1.5f};\n").empty());
