@@ -25,8 +25,8 @@ struct WrittenTable {
 };
 
 // Numbers that follow each other in the source, whatever stands between them (commas, constructors of vectors, `case 3: return`), are the
-// table if three quarters of them nearly equal it. They may have a factor (also integers of a fixed point), be the bits of floats, and, up to
-// 16, stand in any order; with a factor or in another order, half must be exactly right. Those that differ from it nowhere are left out.
+// table if three quarters of them nearly equal it. They may have a factor (also integers of a fixed point), be the bits of floats, and, up
+// to 16, stand in any order; with a factor or in another order, half must be exactly right. Those that differ from it nowhere are left out.
 // Empty for a table of bytes, or of less than eight entries.
 [[nodiscard]] std::vector<WrittenTable> find_written_tables(const Source& source, const families::ContractTable& wanted);
 
