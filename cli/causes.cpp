@@ -28,6 +28,10 @@ namespace {
 std::vector<std::filesystem::path> given_files(const std::vector<std::string>& against) {
   std::vector<std::filesystem::path> files;
   for (const std::string& file : against) {
+    if (std::filesystem::is_directory(file)) {
+      files.push_back(kernels::variant_from_path(file, {}, families::contracts()).source);
+      continue;
+    }
     if (!std::filesystem::is_regular_file(file)) throw std::invalid_argument(fmt::format("--against {}: there is no such file", file));
     files.emplace_back(file);
   }

@@ -242,11 +242,20 @@ double MistakenAttention::score(const Change& change, const Row& row, const doub
   return (capped(score) + (change.scales_bias ? 0.0 : bias)) * change.score;
 }
 
+std::size_t MistakenAttention::sink_of(Change::Sinks sinks, const Row& row) const {
+  using enum Change::Sinks;
+  if (sinks == of_first) return 0;
+  if (sinks == of_next) return (row.head + 1) % shape_.heads;
+  if (sinks == of_row) return (row.head * shape_.queries + row.query) % shape_.heads;
+  if (sinks == of_kv_head) return heads_of(HeadMap::grouped, row.head);
+  return row.head;
+}
+
 void MistakenAttention::add_sink(const Change& change, const Row& row, AttentionChunks& chunks) const {
   using Sinks = Change::Sinks;
   if (inputs_.sinks.empty() || change.sinks == Sinks::ignored) return;
-  const std::size_t head = change.sinks == Sinks::of_first ? 0 : change.sinks == Sinks::of_next ? (row.head + 1) % shape_.heads : row.head;
-  double value = static_cast<double>(inputs_.sinks[head]) * (change.sinks == Sinks::scaled ? scale_ : 1.0) * change.score * change.sink;
+  double value = static_cast<double>(inputs_.sinks[sink_of(change.sinks, row)]) * (change.sinks == Sinks::scaled ? scale_ : 1.0) *
+                 change.score * change.sink;
   for (const auto& chunk : chunks) {
     for (const AttentionEntry& entry : chunk) {
       if (change.sinks == Sinks::as_highest) value = std::max(value, entry.score);

@@ -51,7 +51,8 @@ struct Change {
 
   enum class Slopes { own, first, next, none };
   Slopes slopes = Slopes::own;
-  enum class Sinks { own, ignored, of_first, of_next, scaled, in_each_part, as_highest };
+  // of_row: that of the row of the output, modulo their number; of_kv_head: that of the key/value head's number.
+  enum class Sinks { own, ignored, of_first, of_next, of_row, of_kv_head, scaled, in_each_part, as_highest };
   Sinks sinks = Sinks::own;
   double sink = 1;        // factor on the sinks
   double sink_times = 1;  // how often each counts; greater than 0
@@ -98,6 +99,7 @@ class MistakenAttention final : public Model {
   };
 
   [[nodiscard]] std::size_t heads_of(HeadMap map, std::size_t head) const;
+  [[nodiscard]] std::size_t sink_of(Change::Sinks sinks, const Row& row) const;
   // The key that is read at the place where another one's slot would be.
   [[nodiscard]] std::int64_t in_ring(Change::Ring ring, std::int64_t key) const;
   [[nodiscard]] std::int64_t position(const Change& change, const Row& row, std::size_t query) const;

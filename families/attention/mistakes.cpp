@@ -109,6 +109,8 @@ void add_masks(Table& table) {
   table.add(mistake::kSinks, "the sinks are ignored", &Change::sinks, Sinks::ignored);
   table.add(mistake::kSinks, "every head uses the sink of the first head", &Change::sinks, Sinks::of_first);
   table.add(mistake::kSinks, "every head uses the sink of the next head", &Change::sinks, Sinks::of_next);
+  table.add(mistake::kSinks, "the sink is that of the row's number, modulo the number of heads", &Change::sinks, Sinks::of_row);
+  table.add(mistake::kSinks, "every head uses the sink of its key/value head's number", &Change::sinks, Sinks::of_kv_head);
   table.add(mistake::kSinks, "the sinks are scaled like scores", &Change::sinks, Sinks::scaled);
   table.add(mistake::kSinks, "the sink has the weight 1, whatever the highest score is", &Change::sinks, Sinks::as_highest, 1);
   table.add(mistake::kSinks, "the sink counts once for each part of the launch", &Change::sinks, Sinks::in_each_part, 1);

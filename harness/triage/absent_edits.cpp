@@ -1,4 +1,4 @@
-// Adds unused arguments, bounds and sizes to expressions of suspect lines.
+// Adds bounds, windows and sizes to expressions of suspect lines.
 #include "harness/triage/absent_edits.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,6 @@
 
 #include "harness/triage/edit_maker.h"
 #include "harness/triage/ordered.h"
-#include "harness/triage/unused_names.h"
 
 namespace assay::harness {
 namespace {
@@ -22,19 +21,16 @@ constexpr std::array<std::string_view, 4> kOrders = {"<", "<=", ">", ">="};
 class AbsentEdits : public EditMaker {
  public:
   AbsentEdits(const Source& source, const SourcePiece& piece, const LineSuspicion& suspicion) : EditMaker(source, piece, suspicion) {
-    for (const std::string_view name : harness::unused_names(source)) unused_.insert(name);
     find_limits();
     find_numbers();
-    find_lengths();
   }
 
   std::vector<Edit> run() {
     for (std::size_t i = 0; i < structure_.expressions.size(); ++i) {
       const Expression& expression = structure_.expressions[i];
       if (expression.is_fixed || !is_suspect(expression.range)) continue;
-      add_unused(i);
-      add_flagged(structure_.expressions[i]);
       add_bounds(i);
+      add_windows(i);
       add_first_only(expression);
       add_sizes(i);
       shift_limits(expression, terms_[i]);
@@ -45,171 +41,6 @@ class AbsentEdits : public EditMaker {
   }
 
  private:
-  struct Unused {
-    std::string text;  // "heads", "params.heads"
-    std::string_view name;
-    std::string type;
-  };
-
-  [[nodiscard]] std::vector<Unused> unused_in(const Expression& expression) const {
-    std::vector<Unused> found;
-    for (const Variable& variable : expression.variables) {
-      if (unused_.contains(variable.name)) found.push_back({std::string(variable.name), variable.name, std::string(plain(variable.type))});
-      for (const auto& [name, type] : members_.of_struct(plain(variable.type))) {
-        if (unused_.contains(name) && !is_array(name))
-          found.push_back({fmt::format("{}.{}", variable.name, name), name, std::string(type)});
-      }
-    }
-    return found;
-  }
-
-  // Quotients and remainders of the source, and integers in scope, of which one is the factor of a stride.
-  [[nodiscard]] std::vector<std::string> factors_in(const Expression& expression) const {
-    constexpr std::size_t most_quotients = 6, most_names = 12;
-    std::vector<std::string> factors;
-    for (std::size_t i = 1; i + 1 < tokens_.size() && factors.size() < most_quotients; ++i) {
-      if (!tokens_[i].is("%") && !tokens_[i].is("/")) continue;
-      const TokenRange range = {i - 1, i + 2};
-      if (!tokens_[i - 1].is_identifier() || !tokens_[i + 1].is_identifier() || is_member(i - 1) || is_called(i + 1)) continue;
-      if (find_variable(expression, tokens_[i - 1].text) == nullptr || !is_known_in(expression, range) || is_float(expression, i - 1))
-        continue;
-      std::string text = fmt::format("({})", text_of(range));
-      if (std::ranges::find(factors, text) == factors.end()) factors.push_back(std::move(text));
-    }
-    std::vector<std::string> names = integers_in_scope(expression);
-    names.resize(std::min(names.size(), most_names));
-    std::ranges::move(names, std::back_inserter(factors));
-    return factors;
-  }
-
-  void add_unused(std::size_t edited) {
-    const Expression& expression = structure_.expressions[edited];
-    for (const Unused& unused : unused_in(expression)) {
-      replace_like(expression, unused);
-      choose(expression, unused);
-      if (!is_integer_type(unused.type)) continue;
-      replace_groups(expression, unused);
-      replace_sums(edited, unused);
-      const std::vector<std::string> factors = factors_in(expression);
-      for (const ExpressionTerms::Term& term : terms_[edited].terms) {
-        if (!is_product(expression, term.range) || names_pointer(expression, term.range)) continue;
-        const std::string_view text = text_of(term.range);
-        for (const std::string& factor : factors) {
-          if (factor != unused.text) replace("unused", term.range, fmt::format("{} + {} * {}", text, factor, unused.text));
-        }
-        replace("unused", term.range, fmt::format("{} + {}", text, unused.text));
-        replace("unused", term.range, fmt::format("({}) * {}", text, unused.text));
-      }
-    }
-  }
-
-  // In place of what stands in parentheses: `row * ((n + 3) / 4)` for `row * pitch`.
-  void replace_groups(const Expression& expression, const Unused& unused) {
-    for (std::size_t i = expression.range.first; i < expression.range.last; ++i) {
-      const bool is_group = tokens_[i].is("(") && tokens_[i].match > i && tokens_[i].match < expression.range.last &&
-                            (i == 0 || (!tokens_[i - 1].is_identifier() && !tokens_[i - 1].is(">")));
-      if (!is_group) continue;
-      const TokenRange inside = {i + 1, tokens_[i].match};
-      bool is_integer = !inside.is_empty() && !names_pointer(expression, inside);
-      for (std::size_t at = inside.first; at < inside.last; ++at) is_integer = is_integer && !is_float(expression, at);
-      if (is_integer) replace("given", {i, inside.last + 1}, unused.text);
-    }
-  }
-
-  // What is read from an array, as the length of each sequence is.
-  void find_lengths() {
-    for (std::size_t i = 0; i + 3 < tokens_.size(); ++i) {
-      const bool is_read = tokens_[i].is_identifier() && tokens_[i + 1].is("=") && tokens_[i + 2].is_identifier() && tokens_[i + 3].is("[");
-      if (is_read) lengths_.emplace(tokens_[i].text);
-    }
-  }
-
-  // What only some launches want: `shift - (from_end ? longest - length : 0)`.
-  void add_flagged(const Expression& expression) {
-    constexpr std::size_t most_lengths = 2;
-    const std::vector<Unused> all = unused_in(expression);
-    if (all.size() < 2) return;
-    std::vector<std::string> lengths;
-    for (std::string& name : integers_in_scope(expression)) {
-      if (lengths_.contains(name) && lengths.size() < most_lengths) lengths.push_back(std::move(name));
-    }
-    for (std::size_t i = expression.range.first; i < expression.range.last; ++i) {
-      if (!tokens_[i].is_identifier() || is_called(i) || is_array(tokens_[i].text) || !is_integer_type(type_at(expression, i))) continue;
-      const TokenRange name = whole_name(i);
-      if (is_target(name)) continue;
-      for (const Unused& flag : all) {
-        for (const Unused& number : all) {
-          if (flag.text == number.text || !is_integer_type(number.type)) continue;
-          for (const std::string& length : lengths) {
-            replace("flagged", name, fmt::format("({} - ({} ? {} - {} : 0))", text_of(name), flag.text, number.text, length));
-            replace("flagged", name, fmt::format("({} + ({} ? {} - {} : 0))", text_of(name), flag.text, length, number.text));
-          }
-        }
-      }
-    }
-  }
-
-  // In place of a part of a sum: what is computed may be given.
-  void replace_sums(std::size_t edited, const Unused& unused) {
-    std::vector<TokenRange> terms;
-    for (const ExpressionTerms::Term& term : terms_[edited].terms) terms.push_back(term.range);
-    order_by(terms, [](const TokenRange& range) { return range.first; });
-    for (std::size_t i = 0; i + 1 < terms.size(); ++i) {
-      const SourceToken& between = tokens_[terms[i].last];
-      const bool is_sum = terms[i].last + 1 == terms[i + 1].first && (between.is("+") || between.is("-"));
-      const bool is_integer = is_integer_type(type_at(structure_.expressions[edited], terms[i].last - 1));
-      if (is_sum && is_integer) replace("unused", {terms[i].first, terms[i + 1].last}, unused.text);
-    }
-  }
-
-  // Whether the term is a product of integers, as in an index, or an integer within one.
-  [[nodiscard]] bool is_product(const Expression& expression, TokenRange term) const {
-    if (term.is_empty() || is_target(term)) return false;
-    for (std::size_t i = term.first; i < term.last; ++i) {
-      if (is_float(expression, i) || tokens_[i].is("[")) return false;
-    }
-    const bool is_offset =
-        expression.is_offset || !terms_of(tokens_, expression.range, expression.is_offset).array_at(tokens_, term).empty();
-    return is_offset ||
-           std::any_of(tokens_.begin() + static_cast<std::ptrdiff_t>(term.first), tokens_.begin() + static_cast<std::ptrdiff_t>(term.last),
-                       [](const SourceToken& token) { return token.is("*") || token.is("/") || token.is("%"); });
-  }
-
-  // The first token of what token i names, with the struct before it; i + 1 is behind its last.
-  [[nodiscard]] TokenRange whole_name(std::size_t i) const { return {is_member(i) && i >= 2 ? i - 2 : i, i + 1}; }
-
-  // In place of an argument of the same type.
-  void replace_like(const Expression& expression, const Unused& unused) {
-    for (std::size_t i = expression.range.first; i < expression.range.last; ++i) {
-      if (!tokens_[i].is_identifier() || is_called(i) || is_array(tokens_[i].text) || type_at(expression, i) != unused.type) continue;
-      if (!is_target({i, i + 1})) replace("unused", whole_name(i), unused.text);
-    }
-  }
-
-  // A choice between the two, by a condition of another expression.
-  void choose(const Expression& expression, const Unused& unused) {
-    constexpr std::size_t most = 4;
-    for (std::size_t i = expression.range.first; i < expression.range.last; ++i) {
-      if (!tokens_[i].is_identifier() || is_called(i) || is_array(tokens_[i].text) || type_at(expression, i) != unused.type) continue;
-      const TokenRange name = whole_name(i);
-      if (is_target(name)) continue;
-      std::vector<std::pair<std::uint32_t, std::string_view>> conditions;
-      for (const ExpressionTerms& terms : terms_) {
-        for (const TokenRange& term : terms.condition_terms) {
-          if (!is_known_in(expression, term) || changes_something(term)) continue;
-          const std::uint32_t own = line_of(name), other = line_of(term);
-          conditions.emplace_back(own > other ? own - other : other - own, text_of(term));
-        }
-      }
-      order_by(conditions, [](const auto& one) { return one.first; });
-      conditions.resize(std::min(conditions.size(), most));
-      for (const auto& [distance, condition] : conditions) {
-        replace("unused", name, fmt::format("(({}) ? {} : {})", condition, text_of(name), unused.text));
-        replace("unused", name, fmt::format("(({}) ? {} : {})", condition, unused.text, text_of(name)));
-      }
-    }
-  }
-
   // What stands behind a `<` somewhere: numbers of keys, lengths, capacities.
   void find_limits() {
     for (const ExpressionTerms& terms : terms_) {
@@ -251,6 +82,31 @@ class AbsentEdits : public EditMaker {
           if (name == limit) continue;
           replace("more_bound", condition, fmt::format("({}) || {} >= {}", text, name, limit));
           replace("more_bound", condition, fmt::format("({}) && {} < {}", text, name, limit));
+        }
+      }
+    }
+  }
+
+  // A window that a condition does not have: `(shown) && key > position - window` for `shown`, if that compares the key and the position.
+  void add_windows(std::size_t edited) {
+    const Expression& expression = structure_.expressions[edited];
+    std::vector<std::string> windows;
+    for (std::string& name : integers_in_scope(expression)) {
+      if (name.find("win") != std::string::npos || name.find("Win") != std::string::npos) windows.push_back(std::move(name));
+    }
+    for (const TokenRange& condition : terms_[edited].conditions) {
+      const std::string_view text = text_of(condition);
+      for (std::size_t i = condition.first + 1; i + 1 < condition.last; ++i) {
+        const bool compares = among(kOrders, tokens_[i].text) && !tokens_[i].is_angle && tokens_[i - 1].is_identifier();
+        if (!compares || !tokens_[i + 1].is_identifier() || is_called(i + 1)) continue;
+        const bool is_up_to = tokens_[i].text.front() == '<';
+        const TokenRange left = whole_name(i - 1),
+                         right =
+                             whole_name(tokens_[i + 1].is_identifier() && i + 3 < condition.last && tokens_[i + 2].is(".") ? i + 3 : i + 1);
+        const std::string_view key = text_of(is_up_to ? left : right), position = text_of(is_up_to ? right : left);
+        for (const std::string& window : windows) {
+          replace("windowed", condition, fmt::format("({}) && {} > {} - {}", text, key, position, window));
+          replace("windowed", condition, fmt::format("({}) && ({} <= 0 || {} > {} - {})", text, window, key, position, window));
         }
       }
     }
@@ -350,9 +206,7 @@ class AbsentEdits : public EditMaker {
     return open > 0 && tokens_[open].is("(") && among(limits, tokens_[open - 1].text);
   }
 
-  std::set<std::string_view> unused_;
   std::set<std::string_view> numbers_;
-  std::set<std::string, std::less<>> lengths_;
   std::vector<TokenRange> limits_;
 };
 

@@ -10,7 +10,7 @@
 namespace assay::harness {
 
 // Edits of expressions on suspect lines. `op` is
-//   unused       an argument that no line uses gets into a sum, in place of another one, or into a choice between the two
+//   windowed     a condition that compares a key and a position gets a window
 //   more_bound   a condition also compares one of its variables with a limit that the source has elsewhere, or holds for the first thread,
 //                SIMD-group or part only
 //   more_size    a part of a limit becomes larger or smaller by a constant of the source

@@ -122,8 +122,7 @@ Classification classify(std::span<const Observation> failing, std::span<const Ob
   }
   const metal::Hazard* race = find(evidence, is_race_kind);
   if (race != nullptr || evidence.depends_on_order) {
-    decide(result, mistake::kBarrier, "simdgroups access shared memory without a barrier between them",
-           race != nullptr ? Decided(*race) : Decided(decided::OrderDependence{}));
+    decide(result, mistake::kBarrier, std::string(kMissingBarrier), race != nullptr ? Decided(*race) : Decided(decided::OrderDependence{}));
     return result;
   }
   const metal::Hazard* narrow = find(evidence, [](metal::HazardKind kind) { return kind == lost_index_bits; });

@@ -22,6 +22,9 @@ namespace mistake = families::mistake;
 // A known mistake that explains so much of an error is the cause.
 inline constexpr double kSureFit = 0.95;
 
+// Classification::says of a missing barrier.
+inline constexpr std::string_view kMissingBarrier = "simdgroups access shared memory without a barrier between them";
+
 struct Evidence {
   std::vector<metal::Hazard> hazards;  // on failing cases, under the policy `checked` or before
   bool depends_on_order = false;       // output bits differ between orders of simdgroups

@@ -20,9 +20,8 @@
 namespace assay::harness {
 namespace {
 
-// nullopt if none of the cases fails. `own_file`: the source of which `alone` has an edited copy. `repaired`: the source without any
-// mistake.
-std::optional<Classification> classify_alone(Laboratory& alone, const std::string& own_file, const std::string& repaired,
+// nullopt if none of the cases fails. `own_file`: the source of which `alone` has an edited copy.
+std::optional<Classification> classify_alone(Laboratory& alone, const std::string& own_file, const Blame& of_this,
                                              std::span<const Case> failing, std::span<const Case> passed) {
   const Verdict* first = alone.first_failure(failing, [](const Verdict&) { return true; });
   if (first == nullptr) return std::nullopt;
@@ -42,9 +41,18 @@ std::optional<Classification> classify_alone(Laboratory& alone, const std::strin
     for (std::size_t at = hazard->message.find(copy); at != std::string::npos; at = hazard->message.find(copy, at + own_file.size()))
       hazard->message.replace(at, copy.size(), own_file);
   }
-  const Blame of_this = {.suspects = {}, .repaired = repaired, .is_partial = false, .kind = {}};
   classify_by_repair(alone, nearby, of_this, own, others, one);
   return one;
+}
+
+// The repair of the mistake in lines `first` to `last`. Of the second mistake is known what its edit shows.
+Blame blame_of_place(const Blame& blamed, std::uint32_t first, std::uint32_t last) {
+  Blame of_place = {.suspects = {}, .repaired = blamed.repaired, .is_partial = false, .kind = {}};
+  if (first <= blamed.second_line && blamed.second_line <= last) {
+    of_place.kind = blamed.second_kind;
+    of_place.says = blamed.second_says;
+  }
+  return of_place;
 }
 
 // Whether both places have the same in place of the same.
@@ -56,10 +64,10 @@ bool is_same(std::string_view source, const std::vector<Hunk>& one, const std::v
 
 }  // namespace
 
-void classify_each(const Laboratory& laboratory, const std::string& repaired, std::span<const Case> failing, std::span<const Case> passed,
+void classify_each(const Laboratory& laboratory, const Blame& blamed, std::span<const Case> failing, std::span<const Case> passed,
                    Classification& classification) {
   const std::string text = kernels::read_text(laboratory.variant().source);
-  const std::optional<std::vector<Hunk>> hunks = hunks_between(text, repaired, true);
+  const std::optional<std::vector<Hunk>> hunks = hunks_between(text, blamed.repaired, true);
   if (!hunks) return;
   // Neighbouring lines are likely to be of one mistake.
   constexpr std::uint32_t near = 3;
@@ -81,7 +89,8 @@ void classify_each(const Laboratory& laboratory, const std::string& repaired, st
       if (i != kept) others.insert(others.end(), places[i].begin(), places[i].end());
     }
     Laboratory alone = with_text(laboratory, undone(text, others));
-    if (std::optional<Classification> one = classify_alone(alone, laboratory.variant().source.string(), repaired, failing, passed))
+    const Blame of_place = blame_of_place(blamed, places[kept].front().line, places[kept].back().last_line);
+    if (std::optional<Classification> one = classify_alone(alone, laboratory.variant().source.string(), of_place, failing, passed))
       found.push_back(std::move(*one));
   }
   // A half repaired mistake is one without a name.

@@ -36,6 +36,8 @@ class EditMaker {
   [[nodiscard]] std::string_view text_of(TokenRange range) const;
   void replace(std::string_view op, TokenRange range, std::string text);
   [[nodiscard]] bool is_member(std::size_t i) const { return i > 0 && (tokens_[i - 1].is(".") || tokens_[i - 1].is("->")); }
+  // What token i names, with the struct before it.
+  [[nodiscard]] TokenRange whole_name(std::size_t i) const { return {is_member(i) && i >= 2 ? i - 2 : i, i + 1}; }
   // Arrays and pointers, which have elements but no value to compute with.
   [[nodiscard]] bool is_array(std::string_view name) const { return arrays_.contains(name); }
   // Whether the range is what an assignment changes.

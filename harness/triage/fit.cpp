@@ -108,6 +108,11 @@ struct Candidate {
   bool assumes_nan = false;
   bool factor_varies = false;  // whether other cases need another factor
 
+  void forget_cases() {
+    parts.clear();
+    exact = 0;
+    assumes_nan = false;
+  }
   [[nodiscard]] double goodness() const {
     double sum = 0;
     for (const double part : parts) sum += part;
@@ -196,6 +201,7 @@ std::vector<Candidate> pairs_of(std::span<const Candidate> candidates, std::span
   const auto start = std::chrono::steady_clock::now();
   const std::size_t cases = std::min(kFirstCases, wrong.size());
   std::vector<Candidate> pairs;
+  if (cases == 0) return pairs;
   for (const Candidate& first : candidates.first(std::min(most_first, candidates.size()))) {
     for (const Candidate& other : candidates) {
       if (other.mistake == first.mistake || first.mistake->kind == other.mistake->kind || !first.mistake->predict_both) continue;
@@ -206,8 +212,7 @@ std::vector<Candidate> pairs_of(std::span<const Candidate> candidates, std::span
         Candidate both = first;
         both.second = other.mistake;
         both.second_factor = factor;
-        both.parts.clear();
-        both.exact = 0;
+        both.forget_cases();
         for (std::size_t i = 0; i < cases; ++i) {
           try_on(both, wrong[i]);
           if (i == 0 && both.goodness() < first.goodness()) break;
@@ -217,6 +222,21 @@ std::vector<Candidate> pairs_of(std::span<const Candidate> candidates, std::span
         if (is_explanation(both)) return pairs;
       }
     }
+  }
+  return pairs;
+}
+
+// Pairs that the small ones of the cases tell, tried on the first cases.
+std::vector<Candidate> pairs_on(std::span<const Candidate> candidates, std::span<const Specimen> wrong, std::size_t first) {
+  std::vector<Specimen> small;
+  std::ranges::copy_if(wrong, std::back_inserter(small),
+                       [](const Specimen& specimen) { return size_of(specimen.observation->test_case) <= kLargestOfPairs; });
+  std::vector<Candidate> pairs = pairs_of(candidates, small);
+  order_by(pairs, [](const Candidate& pair) { return -pair.score(); });
+  pairs.resize(std::min(pairs.size(), kFinalists));
+  for (Candidate& pair : pairs) {
+    pair.forget_cases();
+    for (const Specimen& specimen : wrong.first(first)) try_on(pair, specimen);
   }
   return pairs;
 }
@@ -250,10 +270,8 @@ std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const O
   }
   const auto by_score = [](const Candidate& candidate) { return -candidate.score(); };
   order_by(candidates, by_score);
-  const bool are_small =
-      std::ranges::all_of(wrong, [](const Specimen& specimen) { return size_of(specimen.observation->test_case) <= kLargestOfPairs; });
-  if (pairs == Pairs::if_needed && are_small && std::ranges::none_of(candidates, is_explanation)) {
-    std::ranges::move(pairs_of(candidates, wrong), std::back_inserter(candidates));
+  if (pairs == Pairs::if_needed && std::ranges::none_of(candidates, is_explanation)) {
+    std::ranges::move(pairs_on(candidates, wrong, first), std::back_inserter(candidates));
     order_by(candidates, by_score);
   }
   candidates.resize(std::min(candidates.size(), kFinalists));
@@ -280,6 +298,15 @@ std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const O
     if (best.size() == most) break;
   }
   return best;
+}
+
+bool leaves_right(const Fit& fit, const Observation& observation, const fixtures::Shelf& shelf) {
+  const std::vector<Mistake> mistakes = observation.test_case.family->triage.mistakes();
+  const auto is_of_fit = [&](const Mistake& one) { return !one.factors && one.kind == fit.kind && one.says == fit.says; };
+  const auto found = std::ranges::find_if(mistakes, is_of_fit);
+  if (found == mistakes.end()) return false;
+  const Specimen specimen = specimen_of(observation, shelf);
+  return specimen.model != nullptr && shows_nothing(observation, found->predict(*specimen.model, 1.0));
 }
 
 Explained explained_by(const Observation& observation, std::span<const double> prediction, bool zero_may_be_nan) {

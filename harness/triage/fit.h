@@ -46,4 +46,7 @@ enum class Pairs { if_needed, never };
 [[nodiscard]] std::vector<Fit> fits_of(std::span<const Observation> failing, std::span<const Observation> passing,
                                        const fixtures::Shelf& shelf, Pairs pairs = Pairs::if_needed);
 
+// Whether the mistake of a fit would leave the output of a case right; false where that is not known: of pairs, and of fitted numbers.
+[[nodiscard]] bool leaves_right(const Fit& fit, const Observation& observation, const fixtures::Shelf& shelf);
+
 }  // namespace assay::harness

@@ -12,6 +12,7 @@
 #include "families/mistake_words.h"
 #include "harness/cases/case_size.h"
 #include "harness/mutate/source.h"
+#include "harness/triage/given_names.h"
 #include "harness/triage/landmarks.h"
 #include "harness/triage/ordered.h"
 #include "harness/triage/subject_lines.h"
@@ -50,6 +51,22 @@ std::vector<const Observation*> most_telling(std::span<const Observation> failin
   return ordered;
 }
 
+// Whether an index in the line is computed of several numbers: `out[(row * heads + head) * size + i]`.
+bool computes_index(const Source& source, std::uint32_t line) {
+  constexpr std::size_t several = 2;
+  for (const SourcePiece& piece : source.pieces()) {
+    const std::vector<SourceToken>& tokens = piece.tokens;
+    for (std::size_t i = 1; i < tokens.size(); ++i) {
+      if (!tokens[i].is("[") || tokens[i].match <= i || source.place(tokens[i].offset).line != line) continue;
+      const auto products =
+          std::count_if(tokens.begin() + static_cast<std::ptrdiff_t>(i), tokens.begin() + static_cast<std::ptrdiff_t>(tokens[i].match),
+                        [](const SourceToken& token) { return token.is("*") || token.is("/") || token.is("%"); });
+      if (static_cast<std::size_t>(products) >= several) return true;
+    }
+  }
+  return false;
+}
+
 // How much is known of where a kernel parts from right ones.
 double knowledge(const LandmarkFinding& found) { return (found.is_sure ? 2 : 0) + (found.has_factor ? 1 : 0) + found.confidence / 2; }
 
@@ -79,7 +96,7 @@ Focus focus_on(Laboratory& laboratory, std::span<const Observation> failing) {
       findings.push_back({std::move(*found), observation});
   }
   order_by(findings, [](const Found& found) { return -knowledge(found.finding); });
-  const std::map<std::uint32_t, LikeUnused> unused = lines_like_unused(source);
+  const std::map<std::uint32_t, LikeUnused> unused = lines_like_unused(source, given_names(laboratory.variant(), source));
   for (const auto& [found, observation] : findings) {
     const PreparedVariant* prepared = laboratory.prepared(observation->test_case);
     const Slices slices(source, found.executed,
@@ -97,6 +114,7 @@ Focus focus_on(Laboratory& laboratory, std::span<const Observation> failing) {
                                                     .is_load = found.is_load,
                                                     .is_shared = found.is_shared,
                                                     .is_place = found.is_place,
+                                                    .has_index = computes_index(source, found.line),
                                                     .is_start = found.is_start});
     suspect_like_unused(unused, suspicion);
     // The first tells most; what the others say is tried later.
@@ -148,12 +166,12 @@ bool focus_on_subject(const Laboratory& laboratory, const Classification& classi
   const bool is_elsewhere = lines.at(line).weight >= own && (is_step || is_addend);
   suspect_subject(lines, source.line_count(), classification.goodness >= kSureFit, focus.suspicion);
   const SubjectLine& found = lines.at(line);
-  const std::string meaning = found.meaning.empty() ? std::string() : fmt::format(" (the launch gives it `{}`)", found.meaning);
+  const std::string meaning = found.meaning.empty() ? std::string() : fmt::format(" (the launch gives it '{}')", found.meaning);
   focus.suspects.insert(
       focus.is_sure && !chooses_row && !is_elsewhere ? focus.suspects.end() : focus.suspects.begin(),
       {.file = file,
        .line = line,
-       .why = fmt::format("{}a mistake of this class is about `{}`{}, with which this line computes", kPlaceToLook, found.name, meaning),
+       .why = fmt::format("{}a mistake of this class is about '{}'{}, with which this line computes", kPlaceToLook, found.name, meaning),
        .is_elsewhere = false,
        .context = {},
        .repaired = {}});

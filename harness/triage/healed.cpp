@@ -1,21 +1,64 @@
-// Runs failing cases with a repaired source.
+// Runs failing cases with a repaired source, or compares them with what a known mistake does.
 #include "harness/triage/healed.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <optional>
+#include <string_view>
 #include <utility>
+#include <variant>
 
+#include "harness/cases/case_size.h"
+#include "harness/triage/fit.h"
 #include "harness/triage/minimise.h"
+#include "harness/triage/nearby.h"
 #include "harness/triage/suspects.h"
+#include "harness/triage/telling_cases.h"
 
 namespace assay::harness {
 
-std::vector<bool> members_of(const Laboratory& laboratory, const Finding& finding, const std::string& repaired,
+namespace {
+
+// The known mistake that explains most of the failing cases, and not only by a number that was fitted to them; nullptr if there is none.
+const Fit* known_mistake(const Classification& classification) {
+  constexpr double half = 0.5, good = 0.9;
+  if (!std::holds_alternative<decided::BestFit>(classification.decided)) return nullptr;
+  const auto is_it = [&](const Fit& fit) {
+    return fit.kind == classification.kind && fit.says == classification.says && !fit.is_pair && !fit.is_arbitrary && fit.exact >= half &&
+           fit.goodness >= good;
+  };
+  const auto found = std::ranges::find_if(classification.fits, is_it);
+  return found == classification.fits.end() ? nullptr : &*found;
+}
+
+void leave_out_others(Laboratory& laboratory, const Finding& finding, std::span<const Verdict> failures, std::vector<bool>& members) {
+  constexpr std::size_t looked_at = 3;
+  const Fit* known = known_mistake(finding.classification);
+  if (known == nullptr) return;
+  std::vector<std::size_t> others;
+  std::vector<Observation> observed;
+  for (std::size_t i = 1; i < failures.size(); ++i) {
+    if (!members[i] || size_of(failures[i].test_case) > kLargestNearby) continue;
+    std::optional<Observation> observation = laboratory.observe(failures[i].test_case);
+    if (!observation || !observation->is_failure() || !leaves_right(*known, *observation, laboratory.shelf())) continue;
+    others.push_back(i);
+    if (observed.size() < looked_at) observed.push_back(std::move(*observation));
+  }
+  if (observed.empty()) return;
+  const std::string_view kind = class_of(observed, laboratory);
+  if (kind.empty() || kind == finding.classification.kind) return;
+  for (const std::size_t i : others) members[i] = false;
+}
+
+}  // namespace
+
+std::vector<bool> members_of(Laboratory& laboratory, const Finding& finding, const std::string& repaired,
                              std::span<const Verdict> failures) {
   std::vector<bool> members(failures.size());
   if (repaired.empty()) {
     for (std::size_t i = 0; i < failures.size(); ++i) members[i] = fails_alike(failures[i], finding.given);
+    leave_out_others(laboratory, finding, failures, members);
     return members;
   }
   Laboratory healed = with_text(laboratory, repaired);

@@ -10,8 +10,9 @@
 
 namespace assay::harness {
 
-// By failure, whether it belongs to the finding: those that its repair heals, or, where `repaired` is empty, those that fail alike.
-[[nodiscard]] std::vector<bool> members_of(const Laboratory& laboratory, const Finding& finding, const std::string& repaired,
+// By failure, whether it belongs to the finding: those that its repair heals, or, where `repaired` is empty, those that fail alike. Of the
+// latter, those are left out that the known mistake would leave right, if another one explains them.
+[[nodiscard]] std::vector<bool> members_of(Laboratory& laboratory, const Finding& finding, const std::string& repaired,
                                            std::span<const Verdict> failures);
 
 // A repair that also heals what earlier findings are about shows that they have the same cause. Takes out those of which it heals every

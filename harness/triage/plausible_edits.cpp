@@ -230,7 +230,9 @@ class PlausibleEdits : public EditMaker {
       names.resize(std::min(names.size(), most));
       for (const std::string& name : names) {
         replace("other_quotient", {i, last}, fmt::format("{} {}", other, name));
-        if (name != divisor) replace("other_quotient", {i, last}, fmt::format("/ ({} / {})", name, divisor));
+        if (name == divisor) continue;
+        replace("other_quotient", {i, last}, fmt::format("/ ({} / {})", name, divisor));
+        if (tokens_[i].is("%")) replace("other_turn", {i + 1, last}, name);
       }
     }
   }

@@ -157,7 +157,7 @@ std::optional<RepairedThing> thing_of_arrays(const kernels::Variant& variant, co
     }
   }
   if (const auto found = find_word(tensors, families::buffer_words()))
-    return RepairedThing{found->first, fmt::format("the repair changes how or where `{}` is accessed", found->second)};
+    return RepairedThing{found->first, fmt::format("the repair changes how or where '{}' is accessed", found->second)};
   if (is_shared) return RepairedThing{mistake::kSimdgroup, "the repair changes what simdgroups of a workgroup hand over to one another"};
   return std::nullopt;
 }
@@ -183,7 +183,7 @@ std::optional<RepairedThing> thing_of_unused(const std::vector<GivenName>& names
       const families::MistakeSubject* subject = families::subject_of(kind);
       const auto is_about = [&](const families::SubjectName& one) { return std::ranges::find(given, one.name) != given.end(); };
       if (subject != nullptr && std::ranges::any_of(subject->names, is_about))
-        return RepairedThing{kind, fmt::format("the kernel ignores `{}`, which the repair uses", name)};
+        return RepairedThing{kind, fmt::format("the kernel ignores '{}', which the repair uses", name)};
     }
   }
   return std::nullopt;
@@ -209,7 +209,7 @@ std::optional<RepairedThing> thing_of_given(const std::vector<GivenName>& names,
       const auto is_given = [&](const families::SubjectName& one) { return std::ranges::find(given, one.name) != given.end(); };
       // The first name of a subject is the thing itself. A number of heads is in most indices; what divides one by another is a mapping.
       const bool is_about = kind == mistake::kHead ? std::ranges::all_of(subject->names, is_given) : is_given(subject->names.front());
-      if (is_about) return RepairedThing{kind, fmt::format("the repair is about `{}`", name)};
+      if (is_about) return RepairedThing{kind, fmt::format("the repair is about '{}'", name)};
     }
   }
   return std::nullopt;
@@ -277,7 +277,7 @@ RepairedThing thing_of_limits(const std::vector<GivenName>& names, const Change&
   for (const std::string& name : change.around) {
     for (const std::string& given : given_to(names, name)) {
       if (mask != nullptr && std::ranges::find(mask->names, given, &families::SubjectName::name) != mask->names.end())
-        return {mistake::kMask, fmt::format("the repair changes the limits of a loop, which depend on `{}`", name), true, true};
+        return {mistake::kMask, fmt::format("the repair changes the limits of a loop, which depend on '{}'", name), true, true};
     }
   }
   return {mistake::kChunk, "the repair changes the limits of a loop", true, true};
@@ -324,7 +324,7 @@ std::optional<RepairedThing> repaired_thing(const kernels::Variant& variant, con
   if (const auto found = find_word(change.words(), families::mistake_words())) {
     // Lanes add up all kinds of things.
     const bool is_vague = found->first == mistake::kCoordinates;
-    return RepairedThing{found->first, fmt::format("the repair is about `{}`", found->second), is_vague};
+    return RepairedThing{found->first, fmt::format("the repair is about '{}'", found->second), is_vague};
   }
   if (std::optional<RepairedThing> thing = thing_of_given(names, change.words())) return thing;
   if (is_about_heads(change.words())) return RepairedThing{mistake::kHead, "the repair changes which head is used"};
@@ -341,7 +341,7 @@ std::optional<RepairedThing> repaired_thing(const kernels::Variant& variant, con
   if (moves_factor(change)) return RepairedThing{mistake::kRescale, "the repair moves a factor into or out of a sum over lanes"};
   // Words beside the change say more than an array that depends on it.
   if (const auto found = find_word(change.around, families::mistake_words()))
-    return RepairedThing{found->first, fmt::format("the repair is about `{}`", found->second), true};
+    return RepairedThing{found->first, fmt::format("the repair is about '{}'", found->second), true};
   return thing;
 }
 

@@ -95,6 +95,9 @@ void blame_second_mistake(const Laboratory& laboratory, Blame& blamed, EditSearc
   if (second.suspects.empty()) return;
   const std::string half_repaired = std::exchange(blamed.repaired, second.repaired);
   blamed.is_partial = second.is_partial;
+  blamed.second_line = second.suspects.front().line;
+  blamed.second_kind = second.kind;
+  blamed.second_says = second.says;
   if (!blamed.is_guess || confirm_both(laboratory, blamed, second.suspects.front().line, given)) return;
   blamed.repaired = half_repaired;
   blamed.suspects.resize(1);

@@ -257,7 +257,7 @@ LineSuspicion suspicion_of(const Slices& slices, const Dice& dice) {
     const double weight = dice.also_wrong.empty() ? 1 : others.contains(line) ? shared : alone;
     // A wrong place is computed in front of the line that uses it; constants of a file are rarely wrong.
     constexpr double itself = 0.55, far = 4, near = 2, constants = 0.3;
-    const bool is_user = (dice.is_place || dice.is_shared || dice.is_missing) && line == wrong[0];
+    const bool is_user = ((dice.is_place && !dice.has_index) || dice.is_shared || dice.is_missing) && line == wrong[0];
     // If no value is missing, loops are right.
     const bool is_fixed = slices.is_global(line) || ((!dice.is_missing || dice.is_inside) && slices.is_loop(line));
     const bool is_symptom =

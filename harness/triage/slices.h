@@ -132,6 +132,7 @@ struct Dice {
   bool is_load = false;     // the wrong line reads an input: its places are wrong
   bool is_shared = false;   // the wrong line also holds right values
   bool is_place = false;    // what its indices and pointers depend on counts more than the line
+  bool has_index = false;   // unless the line itself computes the place
   bool is_start = false;    // constants that variables start with count more than what is computed
 };
 [[nodiscard]] LineSuspicion suspicion_of(const Slices& slices, const Dice& dice);

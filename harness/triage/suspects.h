@@ -27,6 +27,9 @@ struct Blame {
   std::string_view left_kind = {};
   std::string left_says = {};
   std::string_view says = {};  // what the repair does, if it shows a class
+  // Of a repair of two mistakes: the line of the second, and what its repair shows, as above.
+  std::uint32_t second_line = 0;
+  std::string_view second_kind = {}, second_says = {};
 };
 
 // Undoes differences from correct sources of the family until the cases pass.

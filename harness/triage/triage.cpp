@@ -221,9 +221,15 @@ std::string find_lines(Laboratory& laboratory, Finding& finding, const Nearby& n
     if (blamed.is_guess) blamed.repaired.clear();
   }
   finding.suspects = std::move(blamed.suspects);
+  // Threads that read what others have overwritten may part; where a barrier orders them, they stay together.
+  if (blamed.kind == mistake::kBarrier && !blamed.is_partial && finding.classification.kind == mistake::kDivergence) {
+    finding.classification.kind = mistake::kBarrier;
+    finding.classification.says = kMissingBarrier;
+    finding.classification.decided = *race;
+  }
   if (!blamed.repaired.empty() && !blamed.is_partial) {
     classify_by_repair(laboratory, nearby, blamed, given, options.passed, finding.classification);
-    classify_each(laboratory, blamed.repaired, given, options.passed, finding.classification);
+    classify_each(laboratory, blamed, given, options.passed, finding.classification);
   } else if (!blamed.repaired.empty()) {
     if (finding.classification.goodness < kSureFit)
       classify_by_half(laboratory, nearby, blamed, given, options.passed, finding.classification);
@@ -260,17 +266,16 @@ void clearest_first(std::vector<Verdict>& by_size) {
   std::rotate(by_size.begin(), clearest, clearest + 1);
 }
 
-// An earlier finding that shows for certain the same mistake in another way, such as in what a promise says of the output; end() if there
-// is none.
+// An earlier finding that shows the same known mistake in another way, such as in what a promise says of the output; end() if there is
+// none.
 std::vector<Finding>::iterator same_mistake(std::vector<Finding>& findings, const Finding& finding) {
-  const auto is_certain = [](const Finding& one) {
-    const auto* fit = std::get_if<decided::BestFit>(&one.classification.decided);
+  const auto is_named = [](const Finding& one) {
     return one.repaired_source.empty() &&
-           ((fit != nullptr && fit->goodness >= kSureFit) || has_kind(one.minimal.faults, FaultKind::wrong_table));
+           (std::holds_alternative<decided::BestFit>(one.classification.decided) || has_kind(one.minimal.faults, FaultKind::wrong_table));
   };
   return std::ranges::find_if(findings, [&](const Finding& earlier) {
     return earlier.classification.kind == finding.classification.kind && earlier.classification.says == finding.classification.says &&
-           is_certain(earlier) && is_certain(finding);
+           is_named(earlier) && is_named(finding);
   });
 }
 

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <set>
+#include <string>
 
+#include "families/mistake_words.h"
 #include "harness/triage/edit_maker.h"
 
 namespace assay::harness {
@@ -33,6 +36,25 @@ Names names_of(const Source& source) {
   return names;
 }
 
+// What a launch gives to a name, as names of the case's tensors and numbers.
+std::set<std::string> given_to(std::string_view name, std::span<const GivenName> given) {
+  std::set<std::string> names;
+  for (const GivenName& one : given) {
+    if (one.name == name) std::ranges::move(one.given->names(), std::inserter(names, names.end()));
+  }
+  return names;
+}
+
+double alike(std::string_view one, std::string_view other, std::span<const GivenName> given) {
+  const double by_name = likeness(one, other);
+  const std::set<std::string> of_one = given_to(one, given), of_other = given_to(other, given);
+  if (of_one.empty() || of_other.empty()) return by_name;
+  const bool shares = std::ranges::any_of(of_one, [&](const std::string& name) { return of_other.contains(name); });
+  // `mask_heads` and `key_heads`: what they are of counts more than how they are called.
+  constexpr double of_name = 0.4;
+  return of_name * by_name + (shares ? 1 - of_name : 0);
+}
+
 }  // namespace
 
 std::vector<std::string_view> unused_names(const Source& source) {
@@ -46,7 +68,20 @@ std::vector<std::string_view> unused_names(const Source& source) {
   return unused;
 }
 
-std::map<std::uint32_t, LikeUnused> lines_like_unused(const Source& source) {
+std::vector<std::string> names_of_class(const kernels::Variant& variant, const Source& source, std::string_view kind) {
+  std::vector<std::string> found;
+  const families::MistakeSubject* subject = families::subject_of(kind);
+  if (subject == nullptr) return found;
+  for (const GivenName& one : given_names(variant, source)) {
+    const std::vector<std::string> names = one.given->names();
+    const auto is_given = [&](const families::SubjectName& name) { return std::ranges::find(names, name.name) != names.end(); };
+    const bool is_known = std::ranges::find(found, one.name) != found.end();
+    if (!is_known && std::ranges::any_of(subject->names, is_given)) found.push_back(one.name);
+  }
+  return found;
+}
+
+std::map<std::uint32_t, LikeUnused> lines_like_unused(const Source& source, std::span<const GivenName> given) {
   constexpr double least = 0.5;
   std::map<std::uint32_t, LikeUnused> lines;
   const std::vector<std::string_view> unused = unused_names(source);
@@ -59,7 +94,7 @@ std::map<std::uint32_t, LikeUnused> lines_like_unused(const Source& source) {
       // Only arguments are compared with arguments.
       if (!token.is_identifier() || !names.declared.contains(token.text) || is_argument(piece.tokens, i)) continue;
       for (const std::string_view name : unused) {
-        const double like = name == token.text ? 0 : likeness(name, token.text);
+        const double like = name == token.text ? 0 : alike(name, token.text, given);
         if (like < least) continue;
         LikeUnused& known = lines[source.place(token.offset).line];
         if (like > known.likeness) known = {like, name, token.text};

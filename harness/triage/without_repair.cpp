@@ -56,7 +56,7 @@ void add_common(std::span<const Case> failing, std::span<const Case> passed, Fin
   Classification& known = finding.classification;
   const bool is_weak = finding.repaired_source.empty() && explains_little(known);
   if ((known.kind != mistake::kUnknown && !is_weak) || common->kind.empty() || common->kind == known.kind) return;
-  if (is_weak) known.says = common->says;
+  known.says = common->says;
   known.kind = common->kind;
   known.decided = decided::Common{};
 }

@@ -46,13 +46,13 @@ constexpr std::array<OtherMeaning, 20> kOtherMeanings = {{
     {"harness/quality/", "head_dim"},
     {"harness/quality/", "kv_capacity"},  // a member of oracles::DecodeShape
     {"harness/quality/", "kv_len"},
-    {"harness/mutate/operators.cpp", "bits"},    // a group of operators
-    {"harness/triage/small_edits.cpp", "bits"},  // the same
-    {"cli/options.cpp", "codebook_bits"},        // an example in the help
-    {"cli/command_doctor.cpp", "cache"},         // of compiled kernels
-    {"cli/command_pack.cpp", "q"},               // an example in a message
-    {"cli/command_pack.cpp", "packed"},          // what the command did
-    {"reports/html/page.html", "data"},          // HTML
+    {"harness/mutate/operators.cpp", "bits"},   // a group of operators
+    {"harness/triage/edit_order.cpp", "bits"},  // the same
+    {"cli/options.cpp", "codebook_bits"},       // an example in the help
+    {"cli/command_doctor.cpp", "cache"},        // of compiled kernels
+    {"cli/command_pack.cpp", "q"},              // an example in a message
+    {"cli/command_pack.cpp", "packed"},         // what the command did
+    {"reports/html/page.html", "data"},         // HTML
     {"reports/html/page.html", "src"},
     {"reports/compilation_html.cpp", "src"},
 }};

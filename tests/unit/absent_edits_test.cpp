@@ -1,4 +1,4 @@
-// Edits that add what a mistake left out: unused arguments, bounds, sizes.
+// Edits that add what a mistake left out: bounds, windows, sizes.
 #include "harness/triage/absent_edits.h"
 
 #include <gmock/gmock.h>
@@ -12,7 +12,6 @@
 
 #include "harness/mutate/source.h"
 #include "harness/triage/slices.h"
-#include "harness/triage/unused_names.h"
 #include "tests/support/edits.h"
 
 namespace assay::tests::absent_edits_test {
@@ -44,36 +43,6 @@ LineSuspicion all_lines(const Source& source) {
   return all;
 }
 
-TEST(UnusedNames, AreArgumentsThatOnlyTheirDeclarationNames) {
-  const Source source(std::string(kText), "mine.metal");
-  EXPECT_THAT(harness::unused_names(source), UnorderedElementsAre("high", "mask_head_stride"));
-}
-
-TEST(UnusedNames, OfAStructThatServesOtherKernelsTooSayNothing) {
-  const Source source(
-      "struct Params { int a; int b; int c; int d; int e; int used; };\n"
-      "kernel void mine(device int * out [[buffer(0)]], constant Params & params [[buffer(1)]]) { out[0] = params.used; }\n",
-      "mine.metal");
-  EXPECT_THAT(harness::unused_names(source), IsEmpty());
-}
-
-TEST(UnusedNames, ALineWithTheMostSimilarArgumentIsFound) {
-  const Source source(std::string(kText), "mine.metal");
-  const auto lines = harness::lines_like_unused(source);
-  ASSERT_TRUE(lines.contains(6));
-  EXPECT_EQ(lines.at(6).unused, "mask_head_stride");
-  EXPECT_EQ(lines.at(6).used, "mask_query_stride");
-  EXPECT_FALSE(lines.contains(8));
-}
-
-TEST(AbsentEdits, AddAnUnusedStrideWithAFactor) {
-  const Source source(std::string(kText), "mine.metal");
-  const std::vector<Edit> edits = absent_edits(source, all_lines(source));
-  EXPECT_TRUE(makes(edits, source, "query * mask_query_stride;", "query * mask_query_stride + head * mask_head_stride;"));
-  EXPECT_TRUE(makes(edits, source, "query + params.queries)", "mask_head_stride)"));
-  EXPECT_TRUE(makes(edits, source, "= params.low", "= ((query > 3) ? params.low : params.high)"));
-}
-
 TEST(AbsentEdits, CompareWithALimitOfAnotherLoop) {
   const Source source(std::string(kText), "mine.metal");
   const std::vector<Edit> edits = absent_edits(source, all_lines(source));
@@ -86,28 +55,27 @@ TEST(AbsentEdits, EnlargeALimitByAConstantOfTheFile) {
   EXPECT_TRUE(makes(edits, source, "min(params.n, query", "min(params.n, (query + kTile)"));
 }
 
-TEST(AbsentEdits, AFlagAndANumberThatNoLineUsesShiftWhatTheyAreFor) {
-  const Source source(R"(struct Shape { int longest; int from_end; int shift; int pitch; };
-kernel void mine(device int * out [[buffer(0)]], constant Shape & shape [[buffer(1)]], device const int * lengths [[buffer(2)]], int b) {
-  const int n = lengths[b];
-  const int first = shape.shift;
-  out[b * ((n + 15) / 16)] = first + n;
-}
-)",
-                      "mine.metal");
-  const std::vector<Edit> edits = harness::absent_edits(source, all_lines(source));
-  EXPECT_TRUE(makes(edits, source, "= shape.shift;", "= (shape.shift - (shape.from_end ? shape.longest - n : 0));"));
-  EXPECT_TRUE(makes(edits, source, "b * ((n + 15) / 16)", "b * shape.pitch"));
-  EXPECT_FALSE(makes(edits, source, "= shape.shift;", "= (shape.shift - (shape.longest ? shape.longest - n : 0));"));
+TEST(AbsentEdits, AConditionGetsTheWindowOfTheKeyThatItCompares) {
+  const Source source(
+      "kernel void mine(device int * out, constant int & window, int keys) {\n"
+      "  for (int key = 0; key < keys; ++key) {\n"
+      "    const int at = keys - 1;\n"
+      "    if (key <= at) out[key] = 1;\n"
+      "  }\n"
+      "}\n",
+      "mine.metal");
+  const std::vector<Edit> edits = absent_edits(source, all_lines(source));
+  EXPECT_TRUE(makes(edits, source, "if (key <= at)", "if ((key <= at) && key > at - window)"));
+  EXPECT_TRUE(makes(edits, source, "if (key <= at)", "if ((key <= at) && (window <= 0 || key > at - window))"));
 }
 
 TEST(AbsentEdits, AreMadeOnSuspectLinesAlone) {
   const Source source(std::string(kText), "mine.metal");
   LineSuspicion one;
-  one.by_line = {{6, 1.0}};
+  one.by_line = {{9, 1.0}};
   const std::vector<Edit> edits = absent_edits(source, one);
   EXPECT_FALSE(edits.empty());
-  for (const Edit& edit : edits) EXPECT_EQ(source.place(edit.offset).line, 6U) << edit.replacement;
+  for (const Edit& edit : edits) EXPECT_EQ(source.place(edit.offset).line, 9U) << edit.replacement;
 }
 
 TEST(AbsentEdits, WhatAllPartsDoOnlyOneDoes) {
