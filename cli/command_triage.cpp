@@ -213,7 +213,7 @@ void add_triage(CLI::App& app, Action& action) {
   app_command
       ->add_option("--against", command->against,
                    "Correct source to compare with, such as the version before a change; our own are also tried")
-      ->type_name("FILE");
+      ->type_name("FILE|DIR");
   app_command->add_option("--most-findings", command->most_findings, "Maximum number of findings to print; default: 4")
       ->type_name("N")
       ->check(CLI::Range(1U, 100U));

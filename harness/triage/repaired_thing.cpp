@@ -267,6 +267,29 @@ bool heads_butterflies(const kernels::Variant& variant, const Source& source, co
   return shuffles && subtracts;
 }
 
+// Whether a line is the head of a loop over distances of lanes, whose body adds what other lanes hold.
+bool heads_sum_of_lanes(const Source& source, const Slices& slices, std::uint32_t line) {
+  constexpr auto steps = std::to_array<std::string_view>({"*=", "/=", "<<=", ">>="});
+  constexpr auto shuffles =
+      std::to_array<std::string_view>({"simd_shuffle_xor", "simd_shuffle_down", "quad_shuffle_xor", "quad_shuffle_down"});
+  constexpr std::uint32_t body = 3;
+  if (!slices.is_loop(line) || !has_one_of(words_in(source.line(line)), steps)) return false;
+  for (std::uint32_t next = line; next <= std::min(line + body, source.line_count()); ++next) {
+    const std::vector<std::string> words = words_in(source.line(next));
+    const bool adds = std::ranges::find(words, "+=") != words.end() || std::ranges::find(words, "+") != words.end();
+    if (adds && has_one_of(words, shuffles)) return true;
+  }
+  return false;
+}
+
+// Whether the repair gives an addend a factor, or takes one: `sum += weight * other[i]` for `sum += other[i]`.
+bool weighs_addend(const Change& change) {
+  const auto has = [](const std::vector<std::string>& words, std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+  };
+  return has(change.added, "*") != has(change.removed, "*") && (has(change.around, "+=") || has(change.around, "+"));
+}
+
 // Loops end where keys, parts or masks do; the names beside what the repair changes may tell.
 RepairedThing thing_of_limits(const std::vector<GivenName>& names, const Change& change) {
   if (std::optional<RepairedThing> thing = thing_of_given(names, change.around)) {
@@ -296,10 +319,14 @@ std::optional<RepairedThing> thing_of_places(const kernels::Variant& variant, co
   if (std::optional<RepairedThing> thing = thing_of_arrays(variant, source, slices, here)) {
     // The norm of a block is chosen by a sum; what an index is multiplied by is the distance of rows.
     if (thing->kind == mistake::kNorm && change.is_factor) thing->kind = mistake::kStride;
+    if (thing->kind == mistake::kSimdgroup && weighs_addend(change))
+      return RepairedThing{mistake::kRescale, "the repair changes the weight of what is merged"};
     return thing;
   }
   if (std::ranges::any_of(change.lines, [&](std::uint32_t line) { return heads_butterflies(variant, source, slices, line); }))
     return RepairedThing{mistake::kTransform, "the repair changes which butterflies a transform has"};
+  if (std::ranges::any_of(change.lines, [&](std::uint32_t line) { return heads_sum_of_lanes(source, slices, line); }))
+    return RepairedThing{mistake::kCoordinates, "the repair changes over which lanes a sum is taken"};
   if (limits_loop) return thing_of_limits(given_names(variant, source), change);
   std::optional<RepairedThing> thing = thing_of_arrays(variant, source, slices, behind);
   if (thing) thing->is_vague = true;

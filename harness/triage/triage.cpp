@@ -366,6 +366,11 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
     findings.push_back(std::move(finding));
     cases.push_back(std::move(alike));
   }
+  // What is certain is read first.
+  constexpr double good = 0.9;
+  order_by(findings, [](const Finding& finding) {
+    return !finding.repaired_source.empty() ? 0 : finding.classification.goodness >= good ? 1 : 2;
+  });
   return findings;
 }
 

@@ -33,6 +33,9 @@ TEST_F(TriageCommand, RefusesWhatItCannotUse) {
   EXPECT_THAT(run.output, HasSubstr("--ledger"));
   const Outcome against = run_assay("triage smoke --family fwht --kernel " + write("kernel void f() {}") + " --against nowhere.metal");
   EXPECT_EQ(against.status, 2);
+  const Outcome folder = run_assay("triage smoke --family fwht --kernel " + write("kernel void f() {}") + " --against " + folder_.string());
+  EXPECT_EQ(folder.status, 2);
+  EXPECT_THAT(folder.output, HasSubstr("contains no variant.toml"));
   const Outcome nothing = run_assay("triage");
   EXPECT_EQ(nothing.status, 2);
   const Outcome ledger = run_assay("triage --ledger " + (folder_ / "none.sqlite").string());
@@ -156,6 +159,14 @@ TEST_F(RunTriage, OneDocumentHasEverything) {
   const Outcome right = run_assay(std::string("triage --json ") + kCases + kernel("<"));
   EXPECT_EQ(right.status, 0);
   EXPECT_THAT(nlohmann::json::parse(right.output)["variants"], IsEmpty());
+}
+
+TEST_F(RunTriage, AFolderIsComparedWithAsItsSourceIs) {
+  const std::string right = (folder_ / "right").string();
+  std::filesystem::copy(ASSAY_SOURCE_DIR "/kernels/variants/tq4_v1", right, std::filesystem::copy_options::recursive);
+  const Outcome outcome = run_assay("triage --repair-seconds 0 " + (kCases + kernel("<=")) + " --against " + right);
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.output, HasSubstr("undoing this difference from " + right + "/kernel.metal"));
 }
 
 TEST_F(RunTriage, EveryReportShowsTheCause) {

@@ -107,6 +107,24 @@ TEST(RepairedThing, AFactorInASumOverLanesWeighsItsAddends) {
   EXPECT_EQ(weight->kind, mistake::kRescale) << weight->says;
 }
 
+TEST(RepairedThing, AFactorOfWhatAnotherSimdgroupHandsOverIsAWeight) {
+  const std::optional<RepairedThing> weight = thing_of_ours("bf16_vec_v2", "(kDim / 4)]) * f1)", "(kDim / 4)]))");
+  ASSERT_TRUE(weight);
+  EXPECT_EQ(weight->kind, mistake::kRescale) << weight->says;
+}
+
+TEST(RepairedThing, TheStagesOfASumOverLanesAreNoChunks) {
+  constexpr std::string_view loop = "for (ushort far = 16; far > 0; far /= 2) sum += simd_shuffle_xor(sum, far);";
+  const auto variant = kernels::variant_from_path(ASSAY_SOURCE_DIR "/tests/faults/strangers/ribbon", {}, families::contracts());
+  const std::string before = "kernel void mine(device float * out, float sum) {\n  ";
+  const std::string repaired = before + std::string(loop) + "\n  out[0] = sum;\n}\n";
+  std::string source = repaired;
+  source.replace(source.find("far > 0"), 7, "far > 1");
+  const std::optional<RepairedThing> lanes = harness::repaired_thing(variant, source, repaired);
+  ASSERT_TRUE(lanes);
+  EXPECT_EQ(lanes->kind, mistake::kCoordinates) << lanes->says;
+}
+
 // The sums come from threadgroup memory, as many things do.
 TEST(RepairedThing, WordsBesideTheChangeSayMoreThanArraysBehindIt) {
   constexpr std::string_view right = "norm = sqrt((block == 0 ? sum0 : sum1) / 256.0f)";
