@@ -34,7 +34,7 @@ constexpr SubjectName kOfRing[] = {{"ring_start", "ring"}, {"cache", "ring"}, {"
 constexpr SubjectName kOfHead[] = {{"g", "group"}, {"h", "head"}};
 constexpr SubjectName kOfScale[] = {{"scale", "scale"}};
 constexpr SubjectName kOfSoftcap[] = {{"softcap", "soft cap"}};
-constexpr SubjectName kOfSinks[] = {{"sinks", "sink"}, {"h", "head"}};
+constexpr SubjectName kOfSinks[] = {{"sinks", "sink"}, {"h", "head", false, true}};
 constexpr SubjectName kOfMask[] = {
     {"mask", "mask is"}, {"max_bias", "slope"}, {"offset", "offset of the queries is that", true}, {"offset", "offset"}};
 constexpr SubjectName kOfNewest[] = {{"lk", "last key"}, {"offset", "offset"}, {"blocks", "part"}};

@@ -23,6 +23,7 @@ struct SubjectName {
   // Whether the mistake is that the number is taken as the launch gives it: a line that only takes it tells more than those that compute
   // with it.
   bool is_taken = false;
+  bool only_named = false;  // whether the mistake is only about it if its sentence has the word
 };
 
 // What mistakes of a class are about.

@@ -36,7 +36,7 @@ Weights weights_of(const families::MistakeSubject& subject, std::string_view say
   double weight = 1;
   for (const bool is_named : {true, false}) {
     for (const families::SubjectName& name : subject.names) {
-      if ((says.find(name.word) != std::string_view::npos) != is_named) continue;
+      if ((says.find(name.word) != std::string_view::npos) != is_named || (name.only_named && !is_named)) continue;
       constexpr double next = 0.7;
       if (weights.emplace(name.name, Weight{weight, is_named && name.is_taken}).second) weight *= next;
     }

@@ -279,6 +279,15 @@ std::vector<Finding>::iterator same_mistake(std::vector<Finding>& findings, cons
   });
 }
 
+// Those with a repair, then those whose class is known.
+void put_certain_first(std::vector<Finding>& findings) {
+  constexpr double good = 0.9;
+  order_by(findings, [](const Finding& finding) {
+    if (!finding.repaired_source.empty()) return 0;
+    return finding.classification.goodness >= good ? 1 : 2;
+  });
+}
+
 void note_nearby(const Nearby& nearby, Finding& finding) {
   for (const Observation& observation : nearby.failing) {
     if (observation.test_case == finding.given.test_case) finding.where_given = localise(observation);
@@ -366,11 +375,7 @@ std::vector<Finding> triage(Laboratory& laboratory, std::span<const Verdict> fai
     findings.push_back(std::move(finding));
     cases.push_back(std::move(alike));
   }
-  // What is certain is read first.
-  constexpr double good = 0.9;
-  order_by(findings, [](const Finding& finding) {
-    return !finding.repaired_source.empty() ? 0 : finding.classification.goodness >= good ? 1 : 2;
-  });
+  put_certain_first(findings);
   return findings;
 }
 

@@ -33,7 +33,8 @@ TEST_F(TriageCommand, RefusesWhatItCannotUse) {
   EXPECT_THAT(run.output, HasSubstr("--ledger"));
   const Outcome against = run_assay("triage smoke --family fwht --kernel " + write("kernel void f() {}") + " --against nowhere.metal");
   EXPECT_EQ(against.status, 2);
-  const Outcome folder = run_assay("triage smoke --family fwht --kernel " + write("kernel void f() {}") + " --against " + folder_.string());
+  const std::string broken = write(replaced_once(source_of("fwht_v1"), "rsqrt(float(D))", "1.01f * rsqrt(float(D))"));
+  const Outcome folder = run_assay("triage smoke --family fwht --kernel " + broken + " --against " + folder_.string());
   EXPECT_EQ(folder.status, 2);
   EXPECT_THAT(folder.output, HasSubstr("contains no variant.toml"));
   const Outcome nothing = run_assay("triage");
