@@ -100,9 +100,8 @@ class AbsentEdits : public EditMaker {
         const bool compares = among(kOrders, tokens_[i].text) && !tokens_[i].is_angle && tokens_[i - 1].is_identifier();
         if (!compares || !tokens_[i + 1].is_identifier() || is_called(i + 1)) continue;
         const bool is_up_to = tokens_[i].text.front() == '<';
-        const TokenRange left = whole_name(i - 1),
-                         right =
-                             whole_name(tokens_[i + 1].is_identifier() && i + 3 < condition.last && tokens_[i + 2].is(".") ? i + 3 : i + 1);
+        const bool is_of_struct = i + 3 < condition.last && tokens_[i + 2].is(".");
+        const TokenRange left = whole_name(i - 1), right = whole_name(is_of_struct ? i + 3 : i + 1);
         const std::string_view key = text_of(is_up_to ? left : right), position = text_of(is_up_to ? right : left);
         for (const std::string& window : windows) {
           replace("windowed", condition, fmt::format("({}) && {} > {} - {}", text, key, position, window));

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,35 +21,14 @@ using harness::LineSuspicion;
 using harness::Source;
 using namespace ::testing;
 
-constexpr std::string_view kText = R"(#include <metal_stdlib>
-constant int kTile = 16;
-struct Params { int heads; int queries; float low; float high; int n; };
-kernel void mine(device const float * mask [[buffer(0)]], device float * out [[buffer(1)]], constant Params & params [[buffer(2)]],
-                 constant int & mask_head_stride [[buffer(3)]], constant int & mask_query_stride [[buffer(4)]], int head, int query) {
-  const int mask_row = query * mask_query_stride;
-  const float base = params.low;
-  const int tiles = min(params.n, query + params.queries);
-  for (int j = 0; j < tiles; ++j) {
-    const bool hidden = query > 3 && j < params.heads;
-    out[head % params.heads + j] = hidden ? 0.0f : base * mask[mask_row + j];
-  }
-}
-)";
-
-LineSuspicion all_lines(const Source& source) {
-  LineSuspicion all;
-  for (std::uint32_t line = 1; line <= source.line_count(); ++line) all.by_line[line] = 1;
-  return all;
-}
-
 TEST(AbsentEdits, CompareWithALimitOfAnotherLoop) {
-  const Source source(std::string(kText), "mine.metal");
+  const Source source(std::string(kEditedKernel), "mine.metal");
   const std::vector<Edit> edits = absent_edits(source, all_lines(source));
   EXPECT_TRUE(makes(edits, source, "query > 3 && j < params.heads", "(query > 3 && j < params.heads) && query < tiles"));
 }
 
 TEST(AbsentEdits, EnlargeALimitByAConstantOfTheFile) {
-  const Source source(std::string(kText), "mine.metal");
+  const Source source(std::string(kEditedKernel), "mine.metal");
   const std::vector<Edit> edits = absent_edits(source, all_lines(source));
   EXPECT_TRUE(makes(edits, source, "min(params.n, query", "min(params.n, (query + kTile)"));
 }
@@ -70,7 +48,7 @@ TEST(AbsentEdits, AConditionGetsTheWindowOfTheKeyThatItCompares) {
 }
 
 TEST(AbsentEdits, AreMadeOnSuspectLinesAlone) {
-  const Source source(std::string(kText), "mine.metal");
+  const Source source(std::string(kEditedKernel), "mine.metal");
   LineSuspicion one;
   one.by_line = {{9, 1.0}};
   const std::vector<Edit> edits = absent_edits(source, one);

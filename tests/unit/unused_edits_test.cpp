@@ -4,14 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "harness/mutate/source.h"
 #include "harness/triage/given_names.h"
-#include "harness/triage/slices.h"
 #include "harness/triage/unused_names.h"
 #include "kernels/expression.h"
 #include "tests/support/edits.h"
@@ -20,33 +18,11 @@ namespace assay::tests::unused_edits_test {
 namespace {
 
 using harness::Edit;
-using harness::LineSuspicion;
 using harness::Source;
 using namespace ::testing;
 
-constexpr std::string_view kText = R"(#include <metal_stdlib>
-constant int kTile = 16;
-struct Params { int heads; int queries; float low; float high; int n; };
-kernel void mine(device const float * mask [[buffer(0)]], device float * out [[buffer(1)]], constant Params & params [[buffer(2)]],
-                 constant int & mask_head_stride [[buffer(3)]], constant int & mask_query_stride [[buffer(4)]], int head, int query) {
-  const int mask_row = query * mask_query_stride;
-  const float base = params.low;
-  const int tiles = min(params.n, query + params.queries);
-  for (int j = 0; j < tiles; ++j) {
-    const bool hidden = query > 3 && j < params.heads;
-    out[head % params.heads + j] = hidden ? 0.0f : base * mask[mask_row + j];
-  }
-}
-)";
-
-LineSuspicion all_lines(const Source& source) {
-  LineSuspicion all;
-  for (std::uint32_t line = 1; line <= source.line_count(); ++line) all.by_line[line] = 1;
-  return all;
-}
-
 TEST(UnusedNames, AreArgumentsThatOnlyTheirDeclarationNames) {
-  const Source source(std::string(kText), "mine.metal");
+  const Source source(std::string(kEditedKernel), "mine.metal");
   EXPECT_THAT(harness::unused_names(source), UnorderedElementsAre("high", "mask_head_stride"));
 }
 
@@ -59,7 +35,7 @@ TEST(UnusedNames, OfAStructThatServesOtherKernelsTooSayNothing) {
 }
 
 TEST(UnusedNames, ALineWithTheMostSimilarArgumentIsFound) {
-  const Source source(std::string(kText), "mine.metal");
+  const Source source(std::string(kEditedKernel), "mine.metal");
   const auto lines = harness::lines_like_unused(source);
   ASSERT_TRUE(lines.contains(6));
   EXPECT_EQ(lines.at(6).unused, "mask_head_stride");
@@ -68,7 +44,7 @@ TEST(UnusedNames, ALineWithTheMostSimilarArgumentIsFound) {
 }
 
 TEST(UnusedEdits, AddAnUnusedStrideWithAFactor) {
-  const Source source(std::string(kText), "mine.metal");
+  const Source source(std::string(kEditedKernel), "mine.metal");
   const std::vector<Edit> edits = unused_edits(source, all_lines(source));
   EXPECT_TRUE(makes(edits, source, "query * mask_query_stride;", "query * mask_query_stride + head * mask_head_stride;"));
   EXPECT_TRUE(makes(edits, source, "query + params.queries)", "mask_head_stride)"));

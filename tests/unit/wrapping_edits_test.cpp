@@ -49,12 +49,6 @@ kernel void mine(constant Ring& ring, device const float* k, device float* out, 
   return source;
 }
 
-LineSuspicion all_lines(const Source& source) {
-  LineSuspicion all;
-  for (std::uint32_t line = 1; line <= source.line_count(); ++line) all.by_line[line] = 1;
-  return all;
-}
-
 TEST(EditsWithMembers, OnesWithInitialValuesAndOfMethodsAreKnown) {
   const Source& source = ring_kernel();
   const std::vector<Edit> edits = harness::plausible_edits(source, all_lines(source));
