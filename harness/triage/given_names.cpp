@@ -1,7 +1,9 @@
 // Lists arguments, fields and function constants with the expressions that a launch has for them.
 #include "harness/triage/given_names.h"
 
+#include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <map>
 #include <string_view>
 
@@ -43,6 +45,14 @@ std::vector<GivenName> given_names(const kernels::Variant& variant, const Source
     }
   }
   return names;
+}
+
+std::vector<std::string> given_to(std::span<const GivenName> names, std::string_view name) {
+  std::vector<std::string> given;
+  for (const GivenName& one : names) {
+    if (one.name == name) std::ranges::move(one.given->names(), std::back_inserter(given));
+  }
+  return given;
 }
 
 std::vector<std::pair<std::string, std::string>> names_with_attributes(const Source& source) {

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,9 @@ struct GivenName {
 // Of all dispatches, refers to `variant`. A function constant that the launch gives by its index has the name that `source` gives it. Empty
 // if the variant describes no launch.
 [[nodiscard]] std::vector<GivenName> given_names(const kernels::Variant& variant, const Source& source);
+
+// What a launch gives to a name of the kernel, as names of the case's numbers and tensors; empty if it gives nothing.
+[[nodiscard]] std::vector<std::string> given_to(std::span<const GivenName> names, std::string_view name);
 
 // What arguments get that no launch gives, by their attributes: {"nsg", "simdgroups_per_threadgroup"}.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> names_with_attributes(const Source& source);

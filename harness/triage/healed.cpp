@@ -2,6 +2,7 @@
 #include "harness/triage/healed.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <iterator>
 #include <optional>
@@ -32,13 +33,17 @@ const Fit* known_mistake(const Classification& classification) {
   return found == classification.fits.end() ? nullptr : &*found;
 }
 
+// Cases that the known mistake would leave right, if another one explains them. A run may have thousands: those for which there is no time
+// stay.
 void leave_out_others(Laboratory& laboratory, const Finding& finding, std::span<const Verdict> failures, std::vector<bool>& members) {
   constexpr std::size_t looked_at = 3;
+  constexpr std::chrono::seconds patience(5);
+  const auto start = std::chrono::steady_clock::now();
   const Fit* known = known_mistake(finding.classification);
   if (known == nullptr) return;
   std::vector<std::size_t> others;
   std::vector<Observation> observed;
-  for (std::size_t i = 1; i < failures.size(); ++i) {
+  for (std::size_t i = 1; i < failures.size() && std::chrono::steady_clock::now() - start < patience; ++i) {
     if (!members[i] || size_of(failures[i].test_case) > kLargestNearby) continue;
     std::optional<Observation> observation = laboratory.observe(failures[i].test_case);
     if (!observation || !observation->is_failure() || !leaves_right(*known, *observation, laboratory.shelf())) continue;

@@ -162,15 +162,6 @@ std::optional<RepairedThing> thing_of_arrays(const kernels::Variant& variant, co
   return std::nullopt;
 }
 
-// What the launch gives to a name of the kernel, as names of the cases' numbers and tensors.
-std::vector<std::string> given_to(const std::vector<GivenName>& names, std::string_view name) {
-  std::vector<std::string> given;
-  for (const GivenName& one : names) {
-    if (one.name == name) std::ranges::move(one.given->names(), std::back_inserter(given));
-  }
-  return given;
-}
-
 // An argument that no line uses, and that the repair uses: what it is for is ignored.
 std::optional<RepairedThing> thing_of_unused(const std::vector<GivenName>& names, const Source& source, const Change& change) {
   constexpr auto kinds = std::to_array<std::string_view>({mistake::kSoftcap, mistake::kSinks, mistake::kScale, mistake::kHead,

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
-#include <set>
 #include <string>
 
 #include "families/mistake_words.h"
@@ -36,20 +34,12 @@ Names names_of(const Source& source) {
   return names;
 }
 
-// What a launch gives to a name, as names of the case's tensors and numbers.
-std::set<std::string> given_to(std::string_view name, std::span<const GivenName> given) {
-  std::set<std::string> names;
-  for (const GivenName& one : given) {
-    if (one.name == name) std::ranges::move(one.given->names(), std::inserter(names, names.end()));
-  }
-  return names;
-}
-
 double alike(std::string_view one, std::string_view other, std::span<const GivenName> given) {
   const double by_name = likeness(one, other);
-  const std::set<std::string> of_one = given_to(one, given), of_other = given_to(other, given);
+  const std::vector<std::string> of_one = given_to(given, one), of_other = given_to(given, other);
   if (of_one.empty() || of_other.empty()) return by_name;
-  const bool shares = std::ranges::any_of(of_one, [&](const std::string& name) { return of_other.contains(name); });
+  const bool shares =
+      std::ranges::any_of(of_one, [&](const std::string& name) { return std::ranges::find(of_other, name) != of_other.end(); });
   // `mask_heads` and `key_heads`: what they are of counts more than how they are called.
   constexpr double of_name = 0.4;
   return of_name * by_name + (shares ? 1 - of_name : 0);
@@ -74,7 +64,9 @@ std::vector<std::string> names_of_class(const kernels::Variant& variant, const S
   if (subject == nullptr) return found;
   for (const GivenName& one : given_names(variant, source)) {
     const std::vector<std::string> names = one.given->names();
-    const auto is_given = [&](const families::SubjectName& name) { return std::ranges::find(names, name.name) != names.end(); };
+    const auto is_given = [&](const families::SubjectName& name) {
+      return !name.only_named && std::ranges::find(names, name.name) != names.end();
+    };
     const bool is_known = std::ranges::find(found, one.name) != found.end();
     if (!is_known && std::ranges::any_of(subject->names, is_given)) found.push_back(one.name);
   }
